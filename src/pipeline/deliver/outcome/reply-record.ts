@@ -90,13 +90,14 @@ export function bounceOf(
   detail: string,
   facts: AttemptFacts,
 ): Bounce {
+  const refusal = reply === null || isSuccess(reply) ? null : reply;
   return {
     Type: type,
     Class: pascalCase(category),
     Scope: scope,
     Phase: 'Session',
-    SmtpCode: reply?.code ?? 0,
-    EnhancedCode: reply?.enhanced ?? '',
+    SmtpCode: refusal?.code ?? 0,
+    EnhancedCode: refusal?.enhanced ?? '',
     Diagnostic: failureText(reply, detail).slice(0, MAX_TEXT),
     RemoteMta: facts.remoteMta,
   };

@@ -88,7 +88,8 @@ describe('settling', () => {
     const reply = { code: 354, enhanced: null, text: 'go ahead' };
     const settled = rules.settle(claimed(), { ...deferred, verdict, reply, detail });
     expect(settled).toMatchObject({ lastCode: 0, lastReply: detail, cause: { reply: detail } });
-    expect(settled.events).toMatchObject([{ detail: { reason: detail, reply: '354 go ahead' } }]);
+    const bounce = { SmtpCode: 0, EnhancedCode: '', Diagnostic: detail };
+    expect(settled.events).toMatchObject([{ detail: { reason: detail, reply: '354 go ahead', bounce } }]);
   });
 
   it('tells webhooks of repeated deferrals once an hour, and the timeline of every one', () => {
