@@ -325,6 +325,31 @@ describe('TLS', () => {
     expect(await guarded().get(`https://hook.test:${asking}/`)).toMatchObject({ kind: 'answered' });
   });
 
+  it('offers no session again where the handshake with it ended in a reset', async () => {
+    const resumed: boolean[] = [];
+    const server = https.createServer(ca.issue({ names: ['hook.test'] }), (_request, response) =>
+      response.writeHead(200, { connection: 'close' }).end(),
+    );
+    server.on('secureConnection', (socket) => resumed.push(socket.isSessionReused()));
+    let resets = false;
+    const port = await listening(
+      net.createServer((socket) => {
+        if (resets) socket.once('data', () => socket.resetAndDestroy());
+        else server.emit('connection', socket);
+      }),
+    );
+    const client = guarded();
+    const call = async () => (await client.get(`https://hook.test:${port}/`)).kind;
+    expect([await call(), await call()]).toEqual(['answered', 'answered']);
+    resets = true;
+    expect(await call()).toBe('failed');
+    // Until the socket of that call is closed.
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+    resets = false;
+    expect(await call()).toBe('answered');
+    expect(resumed).toEqual([false, true, false]);
+  });
+
   it('says tls when the other side speaks something else or hangs up in the handshake', async () => {
     const plain = await httpServer(ok);
     const closing = await rawServer((socket) => socket.destroy());

@@ -107,7 +107,13 @@ class LimitedAgent extends https.Agent {
     const { stream, lift } = limitHandshake(tcp);
     const limited = { ...options, socket: stream };
     const secure = super.createConnection(limited, done) as TLSSocket;
-    secure.once('secureConnect', lift);
+    // An error that only the stream has would not reach the agent, which offers no session again that led to one.
+    const fail = (error: Error) => void secure.destroy(error);
+    stream.prependListener('error', fail);
+    secure.once('secureConnect', () => {
+      lift();
+      stream.off('error', fail);
+    });
     lower.set(secure, tcp);
     return secure;
   }
