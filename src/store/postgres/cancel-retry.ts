@@ -51,9 +51,9 @@ export const requeue = write('requeue', { repeatable: true }, async (session, pa
   const { db } = session;
   const { messageSeq, now, expiresAt } = params;
   const domainId = await domainOf(db, messageSeq);
+  await lock(db, params.recipients);
   const told = await toldBefore(db, domainId, params.recipients);
   const recipients = params.recipients.filter(({ event }) => !told.has(event.id));
-  await lock(db, recipients);
   if (!(await hasContent(db, messageSeq))) return { kind: 'content-gone' };
   const ids = int8s(recipients.map(({ deliveryId }) => deliveryId));
   const rows = await db.all<{ id: number }>(REQUEUE, now, expiresAt, ids, messageSeq);
@@ -70,6 +70,7 @@ export const reschedule = write('reschedule', { repeatable: true }, async (sessi
   const { db } = session;
   const { messageSeq, now, sendAt, expiresAt, recipients } = params;
   const domainId = await domainOf(db, messageSeq);
+  await lock(db, recipients);
   const told = await toldBefore(db, domainId, recipients);
   // What an earlier call moved, whose answer was lost, may be on its way by now.
   if (told.size > 0 && recipients.every(({ event }) => told.has(event.id)))
@@ -114,9 +115,9 @@ async function changeWaiting(
   values: readonly Value[],
 ): Promise<number[]> {
   const { db } = session;
+  await lock(db, recipients);
   const told = await toldBefore(db, domainId, recipients);
   const untold = recipients.filter(({ event }) => !told.has(event.id));
-  await lock(db, untold);
   const rows = await db.all<{ id: number }>(
     `UPDATE delivery d SET ${set} FROM unnest($1::int8[], $2::int8[]) g (id, epoch)
      WHERE d.id = g.id AND d.message_seq = $3 AND (d.state = 0 OR d.state = 1 AND d.epoch = g.epoch) RETURNING d.id`,
@@ -147,6 +148,7 @@ async function appendChanged(
   return changed.map(({ deliveryId }) => deliveryId);
 }
 
+/** Before it is read what is stored: an earlier call whose answer was lost may still go on, and is waited for. */
 async function lock(db: Db, recipients: readonly { readonly deliveryId: number }[]): Promise<void> {
   const ids = int8s(recipients.map(({ deliveryId }) => deliveryId));
   await db.run('SELECT FROM delivery WHERE id = ANY ($1::int8[]) ORDER BY id FOR UPDATE', ids);

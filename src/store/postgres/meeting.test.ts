@@ -5,6 +5,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
+import type { EventKind } from '../../model/event.ts';
 import {
   claimCalls,
   commit,
@@ -14,6 +15,7 @@ import {
   event,
   HOUR,
   idempotency,
+  kindsOf,
   message,
   newId,
   only,
@@ -299,6 +301,38 @@ describePostgres('operations on the same rows', () => {
       );
       expect(erased).toMatchObject({ messages: 1 });
       expect(await one.getCapture({ id })).toBeNull();
+    }));
+
+  it('a change that is repeated as its connection went, while the first call goes on', () =>
+    withoutCircle(async () => {
+      const DATE = 'Sun, 22 Nov 2026 01:02:03 +0000';
+      const params = ({ seq, id }: { seq: number; id: number }, kind: EventKind) => ({
+        ...{ messageSeq: seq, now: T0, sendAt: T0 + HOUR, expiresAt: T0 + 2 * HOUR, date: DATE },
+        recipients: [{ deliveryId: id, event: event(kind) }],
+      });
+      const twice = <Result>(ask: (store: Store) => Promise<Result>) =>
+        meet<[Result, Result]>(
+          'SELECT FROM delivery',
+          () => ask(one),
+          () => ask(two),
+        );
+      const waiting = await commitOne(one);
+      const cancel = params(waiting, 'canceled');
+      const canceled = { changed: [waiting.id], tooLate: 0 };
+      expect(await twice((store) => store.cancelQueued(cancel))).toEqual([canceled, canceled]);
+      const later = await commitOne(one, { sendAt: T0 + 1 });
+      const move = params(later, 'scheduled');
+      const moved = { kind: 'rescheduled', changed: [later.id] };
+      expect(await twice((store) => store.reschedule(move))).toEqual([moved, moved]);
+      const failed = await commitOne(one, { recipients: [recipient({ state: 'sending' })] });
+      const failure = delivered(failed.id, 1, { state: 'failed', events: [] });
+      await one.settle({ now: T0, settlements: [failure] });
+      const again = params(failed, 'requeued');
+      const queued = { kind: 'requeued', count: 1 };
+      expect(await twice((store) => store.requeue(again))).toEqual([queued, queued]);
+      expect((await kindsOf(one)).sort()).toEqual([
+        ...['accepted', 'accepted', 'accepted', 'canceled', 'requeued', 'scheduled'],
+      ]);
     }));
 
   it('two who take the last place of a list', () =>
