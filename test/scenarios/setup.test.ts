@@ -68,6 +68,9 @@ describe('setup --yes', () => {
     expect(first.code, first.said).toBe(0);
     expect(first.report()).toMatchObject({ Domain: { Status: 'Pending' }, TestMail: null });
     expect(first.report().Token).toMatch(/^ey/);
+    expect(first.report().Next.join('\n')).toContain(
+      'go on with: postrider setup example.com --no-unit --data',
+    );
     expect([await modeOf(folder), await modeOf(join(folder, 'postrider.json'))]).toEqual([0o700, 0o600]);
     expect(first.said).not.toContain('p%3Aw');
     expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toEqual({
@@ -472,7 +475,22 @@ describe('setup at a terminal', () => {
     await terminal.answer('Folder for the database', `${clear}${folder}${enter}`);
     await terminal.answer('How does mail leave', ctrlC);
     expect(await terminal.ended).toBe(1);
+    expect(terminal.screen()).toContain(`To go on: postrider setup --no-unit --data ${folder}`);
     await expect(stat(folder)).rejects.toThrow('ENOENT');
+  });
+
+  it('repeats a route in the command to go on with, but no password', async () => {
+    for (const [route, repeated] of [
+      ['smtp://me@relay.example.net:587', ' --route smtp://me@relay.example.net:587'],
+      ['smtp://me:secret@relay.example.net:587', ''],
+    ] as const) {
+      const terminal = runAtTerminal(['setup', '--route', route, '--no-token']);
+      await terminal.answer('Folder for the database', KEYS.ctrlC);
+      expect(await terminal.ended).toBe(1);
+      expect(terminal.screen()).toMatch(/To go on: postrider setup --no-token/);
+      expect(terminal.screen()).toContain(`postrider setup --no-token${repeated}`);
+      expect(terminal.screen()).not.toContain('secret');
+    }
   });
 
   it('replaces a unit that somebody else wrote only where that is wanted, and its own without a question', async () => {
@@ -506,7 +524,7 @@ describe('setup at a terminal', () => {
   });
 
   it('can be stopped at each question, and goes on with what is known', async () => {
-    const { folder, relay, fixed } = await fresh();
+    const { folder, dns, relay, fixed } = await fresh();
     const script = answers(relay.port);
     const written = script.findIndex(([question]) => question === 'Write this?');
     for (let stopAt = 0; stopAt < script.length; stopAt++) {
@@ -516,7 +534,9 @@ describe('setup at a terminal', () => {
       for (const [question, typed] of answered) await terminal.answer(question, typed);
       await terminal.answer(script[stopAt]?.[0] ?? '', KEYS.ctrlC);
       expect(await terminal.ended, terminal.screen()).toBe(1);
-      expect(terminal.screen()).toMatch(/stopped: .*To go on: postrider setup example\.com --data/);
+      const same = `--no-unit --http 127.0.0.1:0 --dns ${dns.text} --data ${folder}`;
+      expect(terminal.screen()).toMatch(/stopped: .*To go on: postrider setup example\.com --no-unit/);
+      expect(terminal.screen()).toContain(`To go on: postrider setup example.com ${same}`);
       if (stopAt <= written) await expect(stat(folder)).rejects.toThrow('ENOENT');
       else expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toHaveProperty('route');
     }

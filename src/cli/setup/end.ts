@@ -1,4 +1,5 @@
 /** The last lines of `setup`: how to start the server, and what to do next. */
+import { quoted } from '../called-as.ts';
 import type { Setup } from './setup.ts';
 import type { Plan } from './write-step.ts';
 
@@ -8,9 +9,12 @@ export function nextSteps(
   { plan, name, verified, running }: { plan: Plan; name: string | null; verified: boolean; running: boolean },
 ): readonly string[] {
   const steps = [startText(setup, plan, running)];
-  if (name === null) steps.push(`Add a sender domain: ${setup.command('setup example.com')}`);
+  if (name === null)
+    steps.push(`Add a sender domain: ${setup.command(`setup example.com${unitFlag(setup)}`)}`);
   else if (!verified)
-    steps.push(`Publish the DNS records, then go on with: ${setup.command(`setup ${name}`)}`);
+    steps.push(
+      `Publish the DNS records, then go on with: ${setup.command(`setup ${name}${unitFlag(setup)}`)}`,
+    );
   else
     steps.push(
       `Send from your application, or try it: echo Hello | ${setup.command(`send --from you@${name} --to you@example.net --subject Hello --text -`)}`,
@@ -20,6 +24,12 @@ export function nextSteps(
     `Check everything, now and later: ${setup.command('doctor')}`,
   );
   return steps;
+}
+
+/** The answer about the unit, which is in no file. */
+function unitFlag({ options: { unit } }: Setup): string {
+  if (unit === undefined) return '';
+  return unit === false ? ' --no-unit' : ` --unit ${quoted(unit)}`;
 }
 
 function startText(setup: Setup, { installed, changed }: Plan, running: boolean): string {

@@ -3,11 +3,12 @@
  * for its records, creates a token and sends a test mail. Every answer is also a flag. Completed steps and known
  * answers are skipped, so it can be stopped at any point and run again.
  */
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { shownValue } from '../../config/shown.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../../config/table.ts';
 import { loadConfig } from '../../config.ts';
 import { openApi, runningApi } from '../api-client.ts';
-import { commandLine } from '../called-as.ts';
+import { commandLine, quoted } from '../called-as.ts';
 import { type CommandContext, type CommandGroup, example } from '../command.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { addressProblem, askAtTerminal, askNobody, Stopped } from './ask.ts';
@@ -85,15 +86,31 @@ export const setupCommand: CommandGroup = (program) => {
         const value = given[name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
         if (typeof value === 'string') flags[name] = value;
       }
-      await runSetup(ctx, domain, given, flags);
+      await runSetup(ctx, domain, given, flags, givenFlags(command));
     });
 };
+
+/**
+ * The flags as they were given, each as words of a shell. A route with a password in it is left out: it is asked for
+ * again, and is not shown.
+ */
+function givenFlags(command: Command): readonly string[] {
+  return command.options.flatMap((option) => {
+    const name = option.attributeName();
+    const value: unknown = command.getOptionValue(name);
+    if (command.getOptionValueSource(name) !== 'cli' || option.negate !== (value === false)) return [];
+    if (typeof value !== 'string') return [`${option.long}`];
+    const secret = name === 'route' && shownValue(name, value) !== value && withAnyPassword(value) === value;
+    return secret ? [] : [`${option.long} ${quoted(value)}`];
+  });
+}
 
 async function runSetup(
   ctx: CommandContext,
   domain: string | undefined,
   options: SetupOptions,
   flags: Setup['flags'],
+  given: readonly string[],
 ): Promise<void> {
   const { terminal } = ctx;
   checkFlags(flags);
@@ -118,9 +135,10 @@ async function runSetup(
     if (!(cause instanceof Stopped)) throw cause;
     const stay = written.length === 1 ? 'stays' : 'stay';
     const kept = written.length === 0 ? 'nothing was written' : `${written.join(' and ')} ${stay} as written`;
-    throw new CommandError(
-      `stopped: ${kept}. To go on: ${ctx.command(`setup${domain === undefined ? '' : ` ${domain}`}`)}`,
-    );
+    const words = ['setup', ...(domain === undefined ? [] : [domain]), ...given].join(' ');
+    // The folder may have been typed at a prompt.
+    const data = report?.DataFolder ?? ctx.flags.data;
+    throw new CommandError(`stopped: ${kept}. To go on: ${commandLine(terminal, { data }, words)}`);
   } finally {
     for (const signal of SIGNALS) process.removeListener(signal, onSignal);
   }
