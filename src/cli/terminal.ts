@@ -28,7 +28,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Where text is written; a terminal knows its width. */
+/** Where text is written; a terminal knows its width (a serial console may say 0). */
 export type Screen = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
 export type Style = Parameters<typeof styleText>[0];
@@ -124,7 +124,7 @@ const WIDEST_TEXT = 110;
  */
 export function wrapped(screen: Screen, indent: number, text: string): string {
   if (screen.isTTY !== true) return text;
-  const width = Math.max(20, Math.min(screen.columns ?? 80, WIDEST_TEXT) - indent);
+  const width = Math.max(20, Math.min(screen.columns || 80, WIDEST_TEXT) - indent);
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {

@@ -22,10 +22,11 @@ export interface ScriptedTerminal {
   readonly ended: Promise<number>;
 }
 
-/** Runs the program with `args` at such a terminal. `environment`: all that it sees of one. */
+/** Runs the program with `args` at such a terminal. `environment`: all that it sees of one; `size` in characters. */
 export function runAtTerminal(
   args: readonly string[],
   environment: Record<string, string> = {},
+  size = { columns: 100, rows: 40 },
 ): ScriptedTerminal {
   let screen = '';
   let out = '';
@@ -39,7 +40,7 @@ export function runAtTerminal(
           done();
         },
       }),
-      { isTTY: true, columns: 100, rows: 40 },
+      { isTTY: true, ...size },
     );
   const program = createProgram({
     calledAs: () => 'postrider',

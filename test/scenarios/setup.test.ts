@@ -479,6 +479,12 @@ describe('setup at a terminal', () => {
     await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 
+  it('draws its questions on a terminal without a size, such as a serial console', async () => {
+    const terminal = runAtTerminal(['setup'], {}, { columns: 0, rows: 0 });
+    await terminal.answer('Folder for the database, keys and settings', KEYS.ctrlC);
+    expect(await terminal.ended).toBe(1);
+  });
+
   it('repeats a route in the command to go on with, but no password', async () => {
     for (const [route, repeated] of [
       ['smtp://me@relay.example.net:587', ' --route smtp://me@relay.example.net:587'],

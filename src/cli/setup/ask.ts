@@ -53,6 +53,8 @@ export async function askAtTerminal(
       'There is no terminal to ask on; repeat the command with --yes, and with the answers as flags (see --help)',
     );
   }
+  // A serial console reports no size (0 by 0), in which a prompt would be drawn one character a line.
+  if (stderr.columns === 0) Object.assign(stderr, { columns: 80, rows: 24 });
   const prompts = await import('@clack/prompts');
   const at = { input: stdin, output: stderr, signal };
   const said = <T>(answer: T): Exclude<T, symbol> => {
