@@ -245,8 +245,9 @@ export function createHttpApi(
         isProvider: traffic.shaping.isProvider,
         async providerOf(domain) {
           const found = await resolver.mx(domain);
+          if (found.kind === 'failure') return 'unclear';
           const hosts = found.kind === 'found' ? found.records.map(({ exchange }) => exchange) : [];
-          return traffic.shaping.groupingOf(domain, hosts).provider;
+          return { provider: traffic.shaping.groupingOf(domain, hosts).provider };
         },
       },
       config: () => ({

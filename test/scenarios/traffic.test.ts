@@ -153,6 +153,18 @@ describe('a relay that does not answer', () => {
   });
 });
 
+describe('a domain without a path', () => {
+  it('is shown with its limits, and with a note where the DNS does not tell its provider', async () => {
+    const dns = await createFakeDns({ 'one.example': { A: ['127.0.0.1'] } });
+    scope.defer(() => dns.close());
+    dns.fault('lost.example', { kind: 'servfail' });
+    const { server } = await start({}, { dns: dns.text });
+    const noteOf = async (name: string) => (await server.call('GET', `/queue/paths/${name}`)).json.Note;
+    expect(await noteOf('one.example')).toMatch(/mail to it would begin with these limits$/);
+    expect(await noteOf('lost.example')).toMatch(/these limits, or with those of its provider, which is not/);
+  });
+});
+
 describe('a site that refuses connections', () => {
   it('shows why it waits by any name, and is left alone after a restart too where it named a time', async () => {
     const far = await startScriptedMx({ banner: '421 4.3.2 Try again in 20 minutes' });

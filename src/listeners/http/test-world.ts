@@ -194,7 +194,7 @@ export async function openWorld(
         relays: () => relays,
         limitsFor: shaping.limitsFor,
         isProvider: (name) => shaping.isProvider(name),
-        providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
+        providerOf: async (domain) => ({ provider: shaping.groupingOf(domain, []).provider }),
       },
       personalTexts: createPersonalTexts(
         createPersonalTokens([{ id: 0, secret: new Uint8Array(32) }]),

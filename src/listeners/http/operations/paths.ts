@@ -91,6 +91,8 @@ const UNTRIED = 'No path or relay that is in use or closed has this name; see: p
 const UNUSED =
   'Nothing waits for this site and nothing has gone there since the start; mail to it would begin with these limits';
 const NOT_YET = 'Nothing has gone there since the start; what waits would begin with these limits';
+const UNCLEAR =
+  ', or with those of its provider, which is not known because its MX records could not be looked up';
 
 export function pathOperations({ store, traffic, clock }: ApiParts): readonly ApiRoute[] {
   return [
@@ -199,8 +201,9 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
       );
     const isNamed = relays().length > 0 || holds.some((hold) => hold.site !== null);
     if (paths.length === 0 && host === null && !isProvider && !isNamed) throw refuse('not-found', UNKNOWN);
-    const provider =
-      paths[0]?.provider ?? (isProvider || host === null ? site : ((await traffic.providerOf(host)) ?? site));
+    const found =
+      paths.length > 0 || isProvider || host === null ? { provider: null } : await traffic.providerOf(host);
+    const provider = paths[0]?.provider ?? (found === 'unclear' ? null : found.provider) ?? site;
     const route = isRelaySite(site) ? 'relay' : 'mx';
     const changes = await store.listPathChanges({
       sites: paths.length > 0 ? [...new Set(paths.map((path) => path.site))] : [site],
@@ -209,9 +212,10 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
       limit: MAX_CHANGES,
     });
     const count = queues.reduce((sum, queue) => sum + queue.waiting, 0);
+    const note = count > 0 ? NOT_YET : UNUSED;
     return {
       Site: site,
-      Note: paths.length > 0 ? '' : count > 0 ? NOT_YET : UNUSED,
+      Note: paths.length > 0 ? '' : found === 'unclear' ? `${note}${UNCLEAR}` : note,
       // Those with a reason to wait first.
       Paths: paths
         .map((path) => path.snapshot())

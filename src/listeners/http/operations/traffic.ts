@@ -45,8 +45,8 @@ export interface Traffic {
   limitsFor(query: PathQuery): EffectiveLimits;
   /** Whether the shaping data has a row of this name. */
   isProvider(name: string): boolean;
-  /** Looks a recipient domain's provider up. */
-  providerOf(recipientDomain: string): Promise<string | null>;
+  /** Looks a recipient domain's provider up; `unclear`: the DNS did not answer. */
+  providerOf(recipientDomain: string): Promise<{ provider: string | null } | 'unclear'>;
 }
 
 /** Octets of a name: a site, a domain, a provider. */
