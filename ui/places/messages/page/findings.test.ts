@@ -43,6 +43,16 @@ const ENTRY: TimelineEntry = {
 };
 
 describe('findings', () => {
+  it('say what this server decided as its own sentence, where the timeline does not tell it', () => {
+    const own = { ...RECIPIENT, LastSmtpCode: 0, LastResponse: 'the domain example.net does not exist' };
+    expect(findingsOf({ Recipients: [own] }, [])).toMatchObject([
+      { sentence: 'the domain example.net does not exist', reply: '' },
+    ]);
+    expect(findingsOf({ Recipients: [RECIPIENT] }, [])).toMatchObject([
+      { sentence: '', reply: '550 5.1.1 unknown' },
+    ]);
+  });
+
   it('say one thing once, the worst first', () => {
     const Recipients: MessageRecipient[] = [
       {

@@ -7,7 +7,13 @@ import type {
   MessageWithContents,
   TimelineEntry,
 } from '../../../../src/client/api-types.ts';
-import { DEFERRED, dashboardSentence, isDomainReason, SCHEDULED } from '../../../../src/model/wait-reason.ts';
+import {
+  DEFERRED,
+  dashboardSentence,
+  isDomainReason,
+  SCHEDULED,
+  withoutNoCode,
+} from '../../../../src/model/wait-reason.ts';
 
 export interface Finding {
   /** Of the recipients: a word of `Status`. */
@@ -58,15 +64,21 @@ export function findingsOf(
 }
 
 function findingOf(recipient: MessageRecipient, timeline: readonly TimelineEntry[]): Finding {
-  const { Email, Status: status, WaitReason, LastResponse, NextAttemptAt, ExpiresAt, CauseID } = recipient;
+  const { Email, Status: status, WaitReason, NextAttemptAt, ExpiresAt, CauseID } = recipient;
+  const { LastSmtpCode, LastResponse } = recipient;
   const kinds = TOLD_BY[status] ?? [];
   const told = timeline.findLast((one) => one.Recipient === Email && kinds.includes(one.Event));
   const wait = waitText(WaitReason);
-  const explained = told?.Explanation || (told?.Reason === told?.Reply ? '' : (told?.Reason ?? ''));
   const waits = status === 'Queued' || status === 'Held';
+  // Where the timeline does not tell it. What this server decided itself has no code, and is a sentence.
+  const last = told === undefined && !waits ? LastResponse : '';
+  const explained = told?.Explanation || (told?.Reason === told?.Reply ? '' : (told?.Reason ?? ''));
   // What keeps it back now counts more than what was said at its last try.
-  const sentence = waits || (status === 'Deferred' && explained === '') ? wait : explained;
-  const said = told?.Reply || (told === undefined && !waits ? LastResponse : '');
+  const sentence =
+    waits || (status === 'Deferred' && explained === '')
+      ? wait
+      : explained || (LastSmtpCode > 0 ? '' : withoutNoCode(last));
+  const said = told?.Reply || (LastSmtpCode > 0 ? last : '');
   return {
     status,
     recipients: [Email],
