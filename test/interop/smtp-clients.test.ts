@@ -382,8 +382,10 @@ describe('a message with its own bytes', () => {
         `${HEAD}MIME-Version: 1.0\r\nContent-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\nGr\u00fc\u00dfe\r\n--b--\r\n`,
       );
       const { Recipients } = await own.settled(id);
-      expect(Recipients[0]).toMatchObject({ Status: 'Bounced' });
-      expect(Recipients[0]?.LastResponse).toContain('5.6.3');
+      const LastResponse = '127.0.0.1 does not take 8-bit content';
+      expect(Recipients[0]).toMatchObject({ Status: 'Bounced', LastSmtpCode: 0, LastResponse });
+      const { Items } = (await own.call('GET', `/email/${id}/events`)).json;
+      expect(Items.at(-1).Bounce).toMatchObject({ EnhancedCode: '5.6.3' });
       expect(plain.messages.some(({ data }) => data.includes(id))).toBe(false);
     });
   });

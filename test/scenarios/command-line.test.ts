@@ -306,7 +306,7 @@ describe('commands without a running server', () => {
         1,
         /there is no domain "nothing.example"; see: \S*postrider domain list/,
       ],
-      ['queue --domain nothing!', 1, /there is no domain "nothing!"; see: \S*postrider domain list/],
+      ['queue --domain nothing!', 1, /^postrider: --domain must be a name such as example\.com$/m],
       ['cancel nothing', 1, /there is no message "nothing"; see: \S*postrider messages/],
       ['token rotate nothing --overlap 30d', 2, /--overlap "30d": use a duration such as 7d, .* to 7 days$/m],
       [
@@ -322,7 +322,7 @@ describe('commands without a running server', () => {
       ['queue release nothing', 1, /no hold .*; see: \S*postrider queue holds/i],
       ['queue try nothing.example', 1, /no path or relay .*; see: \S*postrider queue path/i],
       ['sandbox rules add Bounce', 2, /name the sender domain with --domain/],
-      ['sandbox rules add Nothing --domain example.com', 2, /Result must be one of Deliver, Bounce/],
+      ['sandbox rules add Nothing --domain example.com', 2, /^postrider: <result> must be one of Deliver, Bounce, /m],
     ];
     for (const [words, code, says] of missing) {
       const refused = await command([...words.split(' '), ...data]);
