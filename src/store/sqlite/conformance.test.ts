@@ -5,6 +5,8 @@
  * real threads as well: what is theirs alone is starting, closing and dying, contents in shared memory, errors that
  * cross, and readers that see what the writer has committed.
  */
+import { copyFileSync } from 'node:fs';
+import { afterAll, beforeAll } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { describeAcceptance } from '../conformance/acceptance.ts';
 import { describeCaptures } from '../conformance/captures.ts';
@@ -37,10 +39,19 @@ describeStoreConformance('SQLite shared', () => opened({ threads: 0, shared: tru
 describeStoreConformance('SQLite on threads', () => opened({}), ON_THREADS);
 describeStoreConformance('SQLite shared on threads', () => opened({ shared: true }), [describeSharing]);
 
+/** A new database: migrating an empty file takes five times as long as opening a copy of this one. */
+const migrated = temporaryFolder();
+beforeAll(async () => {
+  const path = migrated.file('store.db');
+  await (await openSqliteStore({ path, clock: systemClock, threads: 0 })).close();
+});
+afterAll(() => migrated.remove());
+
 async function opened(options: { threads?: 0; shared?: boolean }) {
   const folder = temporaryFolder();
+  const path = folder.file('store.db');
+  copyFileSync(migrated.file('store.db'), path);
   const open = async () => {
-    const path = folder.file('store.db');
     const store = await openSqliteStore({ path, clock: systemClock, patienceMs: 1, ...options });
     return options.threads === 0 ? cloning(store) : store;
   };
