@@ -409,7 +409,7 @@ describe('setup at a terminal', () => {
     await first.answer('Password at the relay', `wrong${enter}`);
     await first.sees('refuses the login');
     await first.answer('What now?', enter);
-    await first.answer('Host name of the relay', enter);
+    await first.answer('Host name of the relay', `${clear}127.0.0.1:${relay.port}${enter}`);
     await first.answer('Port of the relay', enter);
     await first.answer('User name at the relay', enter);
     await first.answer('Password at the relay', `p:w${enter}`);

@@ -106,20 +106,21 @@ async function askRelay(setup: Setup, before: string | undefined): Promise<Relay
   const { ask } = setup;
   const old = before === undefined ? null : parseRoute(before);
   const relay = old?.kind === 'relay' ? old : null;
-  const host = await ask.text({
+  const typed = await ask.text({
     flag: '--route',
     message: 'Host name of the relay, e.g. smtp.example.com',
     ...(relay === null ? {} : { initial: relay.host }),
     check: (text) =>
-      /^[a-z0-9.:-]+$/i.test(text) && parseRoute(relayUrl({ ...EMPTY, host: text })) !== null
+      /^[a-z0-9.:-]+$/i.test(text) && parseRoute(relayUrl({ ...EMPTY, ...hostAndPort(text) })) !== null
         ? undefined
         : 'Use a host name such as smtp.example.com.',
   });
+  const { host, ...given } = hostAndPort(typed);
   const port = Number(
     await ask.text({
       flag: '--route',
       message: 'Port of the relay (587, or 465 for TLS from the start)',
-      initial: String(relay?.port ?? 587),
+      initial: String(given.port ?? relay?.port ?? 587),
       check: (text) =>
         /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
           ? undefined
@@ -137,6 +138,12 @@ async function askRelay(setup: Setup, before: string | undefined): Promise<Relay
   if (user === '-') return { ...EMPTY, host, port, implicitTls };
   const kept = relay?.host === host && oldUser === user ? (relay?.auth?.password ?? '') : '';
   return { host, port, implicitTls, user, password: await askPassword(setup, kept) };
+}
+
+/** Of `smtp.example.com:587`, as providers write it. An IPv6 address has more colons. */
+function hostAndPort(text: string): { host: string; port?: number } {
+  const [, host, port] = /^([^:]+):(\d{1,5})$/.exec(text) ?? [];
+  return host === undefined ? { host: text } : { host, port: Number(port) };
 }
 
 const EMPTY: RelayAnswers = { host: '', port: 587, implicitTls: false, user: '', password: '' };
