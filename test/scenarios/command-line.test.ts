@@ -322,7 +322,11 @@ describe('commands without a running server', () => {
       ['queue release nothing', 1, /no hold .*; see: \S*postrider queue holds/i],
       ['queue try nothing.example', 1, /no path or relay .*; see: \S*postrider queue path/i],
       ['sandbox rules add Bounce', 2, /name the sender domain with --domain/],
-      ['sandbox rules add Nothing --domain example.com', 2, /^postrider: <result> must be one of Deliver, Bounce, /m],
+      [
+        'sandbox rules add Nothing --domain example.com',
+        2,
+        /^postrider: <result> must be one of Deliver, Bounce, /m,
+      ],
     ];
     for (const [words, code, says] of missing) {
       const refused = await command([...words.split(' '), ...data]);
