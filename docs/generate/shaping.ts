@@ -137,4 +137,8 @@ const RULE_FIELDS: readonly (readonly [string, string])[] = [
     'whose fault, where it differs from the category: `recipient`, `message`, `domain`, `sender_domain`, `batch`, `path`',
   ],
   ['`hint`, `waitMs`', 'the reply names its own wait · wait so long'],
+  [
+    '`alone`',
+    'true: it decides alone, as every rule of yours does; of the shipped ones where a customer of the provider wrote the words',
+  ],
 ];

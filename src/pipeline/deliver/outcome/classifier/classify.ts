@@ -168,13 +168,6 @@ function ofAnother({ ruleId, hintMs }: Verdict, { stage, code }: ReplyQuestion):
 /** Codes with only one meaning (RFC 5321 §4.2.2, RFC 4954 §6), whatever the text says. */
 const SPEAKING_CODES: ReadonlySet<number> = new Set([503, 535]);
 
-/**
- * Rules for refusals that a customer of the provider wrote, words included: whatever they say, it is that customer's, and
- * nobody stops mail to the provider's other customers by them, nor to those of a gateway before it. They stand first, and
- * decide alone.
- */
-const OF_CUSTOMERS: ReadonlySet<string> = new Set(['G18', 'M29']);
-
 interface Knowledge {
   operators: readonly Rule[];
   shipped: readonly Rule[];
@@ -218,7 +211,7 @@ function classifyWith(
   const operatorsRule = find(operators);
   if (operatorsRule !== undefined) return verdictOf({ ...ofRule(operatorsRule), ...said });
   const rule = find(shipped);
-  if (rule !== undefined && OF_CUSTOMERS.has(rule.id)) return verdictOf({ ...ofRule(rule), ...said });
+  if (rule?.alone === true) return verdictOf({ ...ofRule(rule), ...said });
   if (SPEAKING_CODES.has(code) || stage === 'auth')
     return rule === undefined ? byCodes() : verdictOf({ ...ofRule(rule), ...said });
 

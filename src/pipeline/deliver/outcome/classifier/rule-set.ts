@@ -31,6 +31,11 @@ export interface RuleData {
   confidence: Confidence;
   /** The reply names its own wait, which has precedence over the category's. */
   hint?: boolean;
+  /**
+   * It decides alone, whatever codes and learned words say: a customer of the provider wrote the refusal, words included, and
+   * nobody stops mail to the provider's other customers by it, nor to those of a gateway before it.
+   */
+  alone?: boolean;
   waitMs?: number;
   since: string;
   source: string;
@@ -93,6 +98,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   'scope',
   'confidence',
   'hint',
+  'alone',
   'waitMs',
   'since',
   'source',
@@ -305,9 +311,11 @@ function dataOf(item: unknown, providers: ReadonlySet<string>, problems: string[
       problems.push(`stages are ${GROUPS.join(', ')}`);
   }
   if (fields.scope !== undefined) data.scope = oneOf('scope', SCOPES) as BounceScope;
-  if (fields.hint !== undefined) {
-    if (typeof fields.hint === 'boolean') data.hint = fields.hint;
-    else problems.push('hint is true or false');
+  for (const name of ['hint', 'alone'] as const) {
+    const value = fields[name];
+    if (value === undefined) continue;
+    if (typeof value === 'boolean') data[name] = value;
+    else problems.push(`${name} is true or false`);
   }
   if (fields.waitMs !== undefined) {
     if (Number.isInteger(fields.waitMs) && (fields.waitMs as number) > 0)
