@@ -2,7 +2,8 @@
  * Retention: finds expired data by reading, and deletes it in small steps. A content is deleted when every recipient of
  * its message is final and no capture of the sandbox shows it; a message is deleted with everything that belongs to it.
  * Searches follow an index from the oldest row and end at the first one that is too young, so their cost depends on
- * what they find, not on what is kept. Rows from a time when the clock was ahead do not end them. Messages are locked before they are examined.
+ * what they find, not on what is kept. Rows from a time when the clock was ahead do not
+ * end them. Messages are locked before they are examined.
  */
 import { ERASED } from '../shared/mask.ts';
 import { isYoung } from '../shared/young.ts';

@@ -44,7 +44,7 @@ export interface MessageView extends KeptFields {
 export interface MessageFilter {
   domains?: readonly string[];
   from?: string;
-  /** Exact recipient address. */
+  /** Address of at least one recipient, in any case. */
   to?: string;
   /** An A-label: at least one recipient has an address in this domain. */
   recipientDomain?: string;

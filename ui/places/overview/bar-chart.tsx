@@ -1,5 +1,6 @@
 /**
- * Bars over time under a line at the height of the tallest, with its number, drawn by this page itself: what is pointed at is told to whoever draws several of them side by side.
+ * Bars over time under a line at the height of the tallest, with its number, drawn by this page itself: what is pointed at is
+ * told to whoever draws several of them side by side.
  */
 import type { PointerEvent } from 'react';
 
