@@ -868,6 +868,69 @@ describe('held mail', () => {
 });
 
 describe('a store that fails under the queue', () => {
+  it('does not take back what it claimed again after the answer to giving it back was lost', async () => {
+    const { queue, lost } = await losing('release');
+    close(queue, 'example.net');
+    await lost;
+    open(queue, 'example.net');
+    await claimedOnce(queue);
+  });
+
+  it('does not settle again what it claimed again after the answer to its outcome was lost', async () => {
+    let claimed = () => {};
+    const again = new Promise<void>((resolve) => {
+      claimed = resolve;
+    });
+    const { queue, lost } = await losing('settle', again);
+    const [item] = takeAll(queue);
+    if (item === undefined) throw new Error('nothing was taken');
+    const { deliveryId, epoch } = deliveredOf(item.delivery);
+    void queue.settle(item, {
+      deliveryId,
+      epoch,
+      state: 'queued',
+      dueAt: T0,
+      countAttempt: true,
+      events: [],
+    });
+    await eventually(async () => (await states()).queued === 1);
+    queue.wake();
+    await eventually(() => inMemory(queue, 'example.net') === 1);
+    claimed();
+    await lost;
+    await claimedOnce(queue);
+  });
+
+  /** A queue with one row in memory. What `name` does is done, and after `until` its first answer is lost. */
+  async function losing(name: 'release' | 'settle', until?: Promise<void>) {
+    await queued(1);
+    const { queue } = await start();
+    await eventually(() => inMemory(queue, 'example.net') === 1);
+    const lost = new Promise<void>((resolve) => {
+      faults[name] = async (params: never) => {
+        delete faults[name];
+        await store[name](params);
+        await until;
+        resolve();
+        throw new StoreUnavailable('the answer was lost');
+      };
+    });
+    return { queue, lost };
+  }
+
+  async function claimedOnce(queue: Queue): Promise<void> {
+    queue.wake();
+    await eventually(() => inMemory(queue, 'example.net') === 1);
+    await clock.advance(1_000);
+    await eventually(() => queue.inMemory().rows === 1);
+    const [item] = takeAll(queue);
+    if (item === undefined) throw new Error('nothing was taken');
+    expect(queue.holding().ids).toEqual([item.delivery.id]);
+    await queue.settle(item, deliveredOf(item.delivery));
+    expect(await eventKinds()).toEqual(['delivered']);
+    expect(queue.inMemory()).toMatchObject({ rows: 0, bytes: 0 });
+  }
+
   it('holds outcomes and hands out nothing until they are stored', async () => {
     await queued(3);
     const { queue, called } = await start();

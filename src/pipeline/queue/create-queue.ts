@@ -62,6 +62,10 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   let running = false;
   const settler = createSettler({
     ...{ store, clock, log, node, eventsStored },
+    isClaimedAgain(item) {
+      const held = window.itemOf(item.delivery.id);
+      return held !== null && held !== item;
+    },
     left: leave,
     resumed() {
       wakeAll();

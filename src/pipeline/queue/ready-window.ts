@@ -356,7 +356,8 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     done(item) {
       countRow(item, -1);
       countBytes(item.heldBytes, item.delivery.senderDomain, -1);
-      byId.delete(item.delivery.id);
+      // It may have been claimed again before the answer came that it was given back.
+      if (byId.get(item.delivery.id) === item) byId.delete(item.delivery.id);
       dropContent(item);
       const site = sites.get(item.site);
       if (site === undefined) return;

@@ -36,6 +36,8 @@ interface Deps {
   node: NodeLease;
   clock: Clock;
   log: Logger;
+  /** Its row has been claimed again: it was given back, although no answer said so. */
+  isClaimedAgain(item: ReadyItem): boolean;
   /** The item may leave memory; it waits in the store until `dueAt`, or is finished (null). */
   left(item: ReadyItem, dueAt: number | null): void;
   /** Outcomes can be stored again after a pause, or after `recordable` was false. */
@@ -53,15 +55,21 @@ interface Release {
 
 const SETTLE_RETRY_MS = 250;
 
-export function createSettler({ store, node, clock, log, left, resumed, eventsStored }: Deps): Settler {
+export function createSettler(deps: Deps): Settler {
+  const { store, node, clock, log, isClaimedAgain, left, resumed, eventsStored } = deps;
   let stopped = false;
   let storeTimer: Timer | null = null;
   const refused = new Set<number>();
   const outcomes = createKeptWrites<{ item: ReadyItem; settlement: Settlement }, string>({
     clock,
     retryMs: SETTLE_RETRY_MS,
-    write: (entries) =>
-      store.settle({ settlements: entries.map(({ settlement }) => settlement), now: clock.now() }),
+    async write(entries) {
+      const asked = entries.filter(({ item }) => !isClaimedAgain(item));
+      const settlements = asked.map(({ settlement }) => settlement);
+      const results = await store.settle({ settlements, now: clock.now() });
+      const resultOf = new Map(asked.map((entry, i) => [entry, results[i]]));
+      return entries.map((entry) => resultOf.get(entry) ?? 'settled');
+    },
     isAway,
     written({ item, settlement }, result) {
       const { deliveryId, state, dueAt } = settlement;
@@ -91,8 +99,8 @@ export function createSettler({ store, node, clock, log, left, resumed, eventsSt
     async write([one]) {
       if (one === undefined) return undefined;
       const { items, epoch, dueAt, waitReason } = one;
-      const deliveryIds = items.map((item) => item.delivery.id);
-      await store.release({ deliveryIds, epoch, dueAt, waitReason });
+      const deliveryIds = items.filter((item) => !isClaimedAgain(item)).map((item) => item.delivery.id);
+      if (deliveryIds.length > 0) await store.release({ deliveryIds, epoch, dueAt, waitReason });
       return undefined;
     },
     isAway,
