@@ -5,15 +5,16 @@
  */
 
 import { readdir, stat, statfs } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { bounceDomainOf } from './config/bounce-domain.ts';
 import type { ListenAddress } from './config/forms.ts';
 import { publicUrl } from './config/public-url.ts';
 import type { Config } from './config/table.ts';
-import type { Routing } from './config-routing.ts';
+import { isSourceOf, type Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import { isLoopbackAddress } from './lib/loopback.ts';
-import { ownAddresses } from './lib/own-addresses.ts';
+import { missingSources, ownAddresses } from './lib/own-addresses.ts';
 import type { Random } from './lib/random.ts';
 import { differingSettings } from './model/node.ts';
 import { reachOf } from './model/personal.ts';
@@ -287,6 +288,10 @@ export function createCheckup(parts: Parts): Checkup {
         } catch {
           return null;
         }
+      },
+      missingSources() {
+        const nodeName = config['node-name'] ?? hostname();
+        return missingSources(parts.routing.sources.filter((source) => isSourceOf(nodeName, source)));
       },
       readableByOthers: () => readableByOthers(parts.dataFolder),
       identityProvider: async () => (await parts.identityProvider?.()) ?? null,

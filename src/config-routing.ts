@@ -43,6 +43,11 @@ export interface Routing {
   routes: readonly RouteRule[];
 }
 
+/** Whether the node of this name sends from it. */
+export function isSourceOf(nodeName: string, { node }: SourceConfig): boolean {
+  return node === null || node === nodeName;
+}
+
 const DEFAULT_POOL = 'default';
 const PRIORITIES = ['critical', 'normal', 'bulk'];
 const MAX_ROUTES = 1000;

@@ -7,7 +7,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Mode } from './config/key-facts.ts';
 import { settingDigests } from './config/node-settings.ts';
 import type { LoadedConfig } from './config.ts';
-import type { SourceConfig } from './config-routing.ts';
+import { isSourceOf, type SourceConfig } from './config-routing.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { type Database, isShared, openDatabase } from './database.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
@@ -118,8 +118,8 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
   );
   const { store } = database;
   const host = config['node-name'] ?? hostname();
-  const { own = [], foreign = [] } = Object.groupBy(routing.sources, ({ node }) =>
-    node === null || node === host ? 'own' : 'foreign',
+  const { own = [], foreign = [] } = Object.groupBy(routing.sources, (source) =>
+    isSourceOf(host, source) ? 'own' : 'foreign',
   );
   try {
     const isAnySealed = async () => (await store.signingKeys()).length > 0;

@@ -8,6 +8,7 @@ import { publicUrl } from './config/public-url.ts';
 import { createEngine, type Engine } from './engine.ts';
 import type { Foundation, ServerParams } from './foundation.ts';
 import { createHttpApi } from './http-api.ts';
+import { missingSources } from './lib/own-addresses.ts';
 import { paced } from './lib/paced.ts';
 import type { Sealer } from './lib/seal.ts';
 import { type Certificates, openCertificates } from './lib/server-certificates.ts';
@@ -35,7 +36,7 @@ import { addServiceDomain } from './policy/domains/service-domain.ts';
 import { createGuardRails } from './policy/limits/guard-rails.ts';
 import { createStorage } from './policy/limits/storage.ts';
 import { createRetention, keptFor } from './policy/retention/retention.ts';
-import { createDiskWatch, missingSources } from './readiness.ts';
+import { createDiskWatch } from './readiness.ts';
 import {
   alertSenders,
   domainOptions,

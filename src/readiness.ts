@@ -5,20 +5,12 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
-import { ownAddresses } from './lib/own-addresses.ts';
 import { createRounds } from './lib/rounds.ts';
 import type { Service } from './lib/service.ts';
 import type { Store } from './store/store.ts';
 
 const DISK_CHECK_MS = 5_000;
 const LEAST_FREE_SHARE = 0.05;
-
-/** Sources whose address no interface of this machine has, so that nothing can be sent from them. */
-export function missingSources<Source extends { address: string }>(sources: readonly Source[]): Source[] {
-  const own = new Set(ownAddresses().map(({ address }) => address));
-  // All of 127/8 is usable, whether an interface names it or not.
-  return sources.filter(({ address }) => !own.has(address) && !address.startsWith('127.'));
-}
 
 /** Each check with its problem. `suspicion`: why nothing, or nothing by some route, seems to leave this machine. */
 export async function readiness(store: Store, refusing: () => string | null, suspicion: () => string | null) {

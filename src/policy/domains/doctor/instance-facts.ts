@@ -73,6 +73,8 @@ export interface InstanceProbes {
   returns(): Promise<CertificateFacts | { kind: 'no-tls'; detail: string }>;
   /** TLS at the listener of the API, from this machine. */
   https(): Promise<CertificateFacts>;
+  /** Those sources of this node whose address no interface of this machine has. */
+  missingSources(): readonly { id: string; address: string }[];
   /** What is wrong with the files of the certificates that the listeners use, as sentences. */
   certificateProblems(): Promise<readonly string[]>;
   /** This clock minus a clock that the operator configured; null = none, or it did not answer. */

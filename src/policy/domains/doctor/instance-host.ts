@@ -36,6 +36,19 @@ export function checkName({ hostname, direct, addresses }: InstanceFacts): Domai
   return checkOf('name', record, findings, `This server is called ${hostname}.`);
 }
 
+/** Sources that no mail can leave from. Null: this machine has the address of each. */
+export function checkSources(probes: InstanceProbes): DomainCheck | null {
+  const findings = probes.missingSources().map(
+    ({ id, address }): Finding => ({
+      severity: 'fail',
+      message: `This machine does not have the address ${address} of the source "${id}": nothing is sent from it.`,
+      fix: 'Give a network interface this address, or correct the key sources.',
+    }),
+  );
+  if (findings.length === 0) return null;
+  return checkOf('sources', { type: 'HOST', name: 'sources', expected: '', found: [] }, findings, '');
+}
+
 /** Whether readers can use the links in mail, and their programs the one for unsubscribing (RFC 8058 §3.1). */
 export function checkLinks({ links }: InstanceFacts): DomainCheck | null {
   if (links === null) return null;

@@ -30,6 +30,7 @@ const PROBES: InstanceProbes = {
   returns: async () => ({ kind: 'valid', validUntil: NOW + 60 * DAY_MS }),
   https: async () => ({ kind: 'valid', validUntil: NOW + 60 * DAY_MS }),
   certificateProblems: async () => [],
+  missingSources: () => [],
   clockOffsetMs: async () => 400,
   freeSpace: async () => ({ bytes: 40 * 2 ** 30, share: 0.4 }),
   readableByOthers: async () => [],
@@ -295,6 +296,13 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
     {},
     {},
     { otherNodes: async () => [{ name: 'mail2', otherVersion: '0.9.0', differsIn: [] }] },
+  ],
+  [
+    'a source whose address is not here',
+    'fail sources',
+    {},
+    {},
+    { missingSources: () => [{ id: 'second', address: '203.0.113.9' }] },
   ],
   ['secrets others can read', 'fail data', {}, {}, { readableByOthers: async () => ['secret-key'] }],
 ];

@@ -21,6 +21,7 @@ import {
   checkName,
   checkNodes,
   checkOperator,
+  checkSources,
   feedbackLoops,
 } from './instance-host.ts';
 import { checkRelay } from './instance-relay.ts';
@@ -61,14 +62,18 @@ export async function examineInstance(
 }
 
 /** The checks of `examineHere`. */
-export const CHECKED_HERE: ReadonlySet<string> = new Set(['certificates', 'disk']);
+export const CHECKED_HERE: ReadonlySet<string> = new Set(['certificates', 'disk', 'sources']);
 
 /** Of these checks the ones that cost little and contact nobody: what they found may be over in a minute. */
 export async function examineHere(
   probes: InstanceProbes,
   facts: Pick<InstanceFacts, 'dataFolder'>,
 ): Promise<DomainCheck[]> {
-  const checks = await Promise.all([checkCertificateFiles(probes), checkDisk(probes, facts)]);
+  const checks = await Promise.all([
+    checkCertificateFiles(probes),
+    checkDisk(probes, facts),
+    checkSources(probes),
+  ]);
   return checks.filter((check) => check !== null);
 }
 
