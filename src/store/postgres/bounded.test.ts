@@ -67,6 +67,8 @@ const FILL = `
     setval('event_seq_seq', (SELECT max(seq) FROM event));
   INSERT INTO domain (name, status, verify_token, settings, created_at, updated_at)
     VALUES ('example.com', 'Failing', '', '{}', ${T0}, ${T0});
+  INSERT INTO suppression (domain_id, key, reason, address, note, created_at)
+    SELECT 1, 's' || i || '@example.net', 1, 's' || i || '@example.net', '', ${T0} FROM generate_series(1, 5000) i;
   INSERT INTO idempotency (owner, operation, key, fingerprint, status, body, created_at)
     SELECT 'p', 'POST /email', i::text, '', 200, '', ${T0} FROM generate_series(1, 5000) i`;
 

@@ -62,7 +62,7 @@ export async function reasonsFor(
   const erased = await erasedKeys(db, keys);
   const entries = await db.all<{ id: number; reason: number }>(
     `SELECT g.id, s.reason FROM unnest($1::int8[], $2::int8[], $3::text[], $4::text[]) g (id, domain_id, key, erased)
-     JOIN suppression s ON s.domain_id = g.domain_id AND s.key IN (g.key, g.erased)
+     CROSS JOIN unnest(ARRAY[g.key, g.erased]) k (key) JOIN suppression s ON s.domain_id = g.domain_id AND s.key = k.key
        AND (s.expires_at IS NULL OR s.expires_at > $5)
      ORDER BY g.id, s.reason`,
     int8s(rows.map(({ id }) => id)),
