@@ -29,6 +29,7 @@ const FINISHED = 20_000;
 /** Of each queue. */
 const WAITING = 100;
 const EPOCH = 1;
+const CAUSE = 1;
 const ERAS = 12;
 const LAST_ERA = ERAS - 1;
 /** The number of the nth message, recipient, or event where there is one for each: finished ones are of all eras. */
@@ -57,6 +58,7 @@ const FILL = `
       ELSE 1 END, CASE WHEN i > ${FINISHED + QUEUES * WAITING} THEN ${EPOCH} ELSE 0 END, 0, ${T0} + i, m.expires_at,
       ${T0}, 1, false, 'r' || i || '@example.net'
     FROM message m CROSS JOIN LATERAL (SELECT m.seq & ${2 ** NUMBER_BITS - 1} AS i) n;
+  UPDATE delivery SET cause_id = ${CAUSE} WHERE state = 0;
   INSERT INTO event (seq, event_id, domain_id, kind, at, message_seq, delivery_id)
     SELECT (d.id >> ${NUMBER_BITS} << ${NUMBER_BITS}) + 2 * i + k, gen_random_uuid(), 1, k, ${T0} + i, d.message_seq, d.id
     FROM delivery d CROSS JOIN LATERAL (SELECT d.id & ${2 ** NUMBER_BITS - 1} AS i) n CROSS JOIN generate_series(1, 2) k;
@@ -240,6 +242,16 @@ describePostgres('the rows that an operation reads', () => {
       name: 'the newest messages of a domain',
       most: 400,
       work: (store) => store.listMessages({ domains: ['example.com'], limit: 10, look: 100 }),
+    },
+    {
+      name: 'the newest messages of which a recipient waits and was tried',
+      most: 1_000,
+      work: (store) => store.listMessages({ states: ['queued'], waiting: 'tried', limit: 10, look: 100 }),
+    },
+    {
+      name: 'the newest messages of one cause',
+      most: 1_000,
+      work: (store) => store.listMessages({ cause: CAUSE, limit: 10, look: 100 }),
     },
     {
       name: 'a look for a subject that few have',
