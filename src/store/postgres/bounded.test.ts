@@ -259,6 +259,17 @@ describePostgres('the rows that an operation reads', () => {
       work: (store) => store.listMessages({ subject: 'nobody wrote this', limit: 10, look: 100 }),
     },
     {
+      name: 'counts of four thousand events by tag',
+      most: 4 * 4_000 + 1_000,
+      work: async (store) => {
+        const counted = await store.stats({
+          ...{ kinds: ['accepted'], from: T0, to: T0 + 4_000, intervalMs: 1_000, includeSandbox: false },
+          ...{ groupBy: 'tag', maxEvents: 10_000, maxGroups: 10, maxCountedGroups: 100 },
+        });
+        expect(counted).toMatchObject({ kind: 'counted', groups: [{ name: '' }] });
+      },
+    },
+    {
       name: 'expired contents',
       most: 500,
       work: (store) =>
