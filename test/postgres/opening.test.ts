@@ -258,6 +258,11 @@ describePostgres('two primaries among the hosts', () => {
       const writable = store.writable();
       return !writable.ok && writable.reason.includes('is a former primary of the database');
     });
+    expect(store.writable()).toMatchObject({
+      reason: expect.stringContaining(
+        `${former.folder}:5432: The server is a former primary of the database, and another has taken over from it; stop it, or make it a standby; ${standby.folder}`,
+      ),
+    });
     expect(await isWritten()).toBe(false);
     await store.close();
   });

@@ -192,7 +192,7 @@ export async function openLink(
       link.cut();
       throw new StoreRefused(
         'unfit',
-        `${host.host}:${host.port} is a former primary of the database, and another has taken over from it; stop it, or make it a standby. Nothing was written.`,
+        'The server is a former primary of the database, and another has taken over from it; stop it, or make it a standby. Nothing was written.',
       );
     } catch (error) {
       problems.push(error);
@@ -202,7 +202,8 @@ export async function openLink(
   if (problems.length === 1 || !problems.some((one) => one instanceof StoreRefused))
     throw problems.find(isAnswer) ?? problems[0];
   const reasons = address.hosts.map(
-    ({ host, port }, i) => `${host}:${port}: ${unavailableReason(problems[i]) ?? String(problems[i])}`,
+    ({ host, port }, i) =>
+      `${host}:${port}: ${(unavailableReason(problems[i]) ?? String(problems[i])).replace(/\.( Nothing was written\.)?$/, '')}`,
   );
   throw new StoreRefused('unfit', reasons.join('; '));
 }

@@ -21,6 +21,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '53': 'the database is out of resources',
   '55P03': 'the database is locked',
   '57014': 'the database ended what took too long',
+  '57P03': 'the database takes no connections now',
   '57': 'the database is stopping or ended the work',
   '58': 'the disk of the database reports errors',
   XX001: 'the database is damaged',

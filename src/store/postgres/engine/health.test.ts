@@ -50,6 +50,15 @@ describe('the health of a database', () => {
     expect(givenUp()).toBe(1);
   });
 
+  it('says of a server that starts that it takes no connections', () => {
+    const { health } = healthOver();
+    health.noteFailure(Object.assign(new Error('the database system is starting up'), { code: '57P03' }));
+    expect(health.writable()).toEqual({
+      ok: false,
+      reason: 'the database takes no connections now (the database system is starting up)',
+    });
+  });
+
   it('is good again by the first probe that works, and then there are no more', async () => {
     const { clock, health, probes, answers } = healthOver();
     health.noteFailure(gone);
