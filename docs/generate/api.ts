@@ -123,7 +123,7 @@ const PLAIN: Readonly<Record<string, string>> = {
 };
 
 const COMMON = `\`Authorization: Bearer <token>\` on every request. Requests and answers are JSON with names in PascalCase. Double and trailing slashes are ignored.
-Query names are taken in any case; \`DELETE\` and \`PATCH\` refuse unknown ones where they take any; other operations ignore them. A page is \`{Items, HasMore, NextCursor}\`: ask again with \`After=<NextCursor>\`;
+Query names are taken in any case. Unknown ones are refused by \`DELETE\` and \`PATCH\`, and everywhere with the header \`Prefer: handling=strict\`, where the operation takes any; otherwise they are ignored. A page is \`{Items, HasMore, NextCursor}\`: ask again with \`After=<NextCursor>\`;
 \`Limit\` is 1 to 100, 25 by default. A resource that belongs to another tenant answers 404. Every answer has \`X-Request-Id\` (the request's own
 where it is 1–64 letters, digits, \`_\` or \`-\`). A path that exists without that method is 405 with \`Allow\`. There is no CORS.
 Refusals: [errors](errors.md). \`Idempotency-Key\` (1–255 visible characters) works on every \`POST\` that creates

@@ -14,7 +14,7 @@ import { pointerSegment } from '../../src/listeners/http/body/problem-list.ts';
 import { exceedsOctets, hasControl, isLongerThan } from '../../src/listeners/http/body/text-rules.ts';
 import { parseIdempotencyKey } from '../../src/listeners/http/idempotency.ts';
 import { cursor } from '../../src/listeners/http/paging.ts';
-import { address, domainName, moment } from '../../src/listeners/http/query.ts';
+import { address, domainName, moment, queryReader } from '../../src/listeners/http/query.ts';
 import { pathOfAbsoluteForm } from '../../src/listeners/http/request-facts.ts';
 import { codesAndLinks } from '../../src/listeners/http/sandbox/captured-mail.ts';
 import { harmlessHtml, pageOf } from '../../src/listeners/http/sandbox/captured-page.ts';
@@ -318,6 +318,12 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'listeners/http/query.ts address': (text) => address('To').safeParse(text),
   'listeners/http/query.ts domainName': (text) => domainName('RecipientDomain').safeParse(text),
   'listeners/http/query.ts moment': (text) => moment('Since').safeParse(text),
+  'listeners/http/query.ts queryReader': refusing((text) =>
+    queryReader({ Since: moment('Since') })(
+      new Map([...text].map((_, i) => [text.slice(i, i + 64), text])),
+      true,
+    ),
+  ),
 
   'listeners/http/templates/template-request.ts readRender': refusing((text) =>
     readRender(bytes(JSON.stringify({ Variables: { [text]: text } })), false),

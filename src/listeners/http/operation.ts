@@ -5,16 +5,16 @@
  */
 
 import type { z } from 'zod';
-import { meantOrKnown } from '../../lib/closest.ts';
 import type { Caller } from '../../model/submission.ts';
 import { pickDomain } from '../../policy/access/rights.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { Answer } from './answer-schemas.ts';
 import { readJsonBody } from './body/json-request.ts';
+import { prefersStrict } from './body/prefer.ts';
 import type { CreateOnce } from './create-once.ts';
 import { jsonText } from './json-text.ts';
 import { queryReader } from './query.ts';
-import { type ApiAnswer, type ApiRequest, type ApiRoute, invalidParameter } from './route.ts';
+import type { ApiAnswer, ApiRequest, ApiRoute } from './route.ts';
 import { ownDomains } from './tenancy.ts';
 
 /** `/domains/:name` has the parameter `name`. */
@@ -50,7 +50,13 @@ export interface Call<Path extends string, Query, Body> {
 type Description<Path extends string, Query extends z.ZodRawShape, Schema extends z.ZodType> = Omit<
   ApiRoute,
   'path' | 'query' | 'answer' | 'body' | 'media' | 'idempotent' | 'endless' | 'handle'
-> & { path: Path; query?: Query; answer: Schema };
+> & {
+  path: Path;
+  query?: Query;
+  /** The handler reads the parameters whose names begin with this. */
+  namesAfter?: string;
+  answer: Schema;
+};
 
 /** An answer with additional headers. */
 export interface WithHeaders<Body> {
@@ -94,12 +100,11 @@ export function operation<
 ): ApiRoute {
   const { once, read, handle, ...described } = given;
   const { body, status = 200 } = described;
-  const readQuery = queryReader<Query>(given.query ?? ({} as Query));
+  const readQuery = queryReader<Query>(given.query ?? ({} as Query), given.namesAfter);
   const readBody = read ?? ((request) => readShape(request, body) as Body);
 
   async function answered(request: ApiRequest): Promise<ApiAnswer> {
-    if (NARROWED.has(given.method)) requireKnown(request.query, Object.keys(given.query ?? {}));
-    const query = readQuery(request.query);
+    const query = readQuery(request.query, NARROWED.has(given.method) || isStrict(request));
     const run = async (key: Call<Path, unknown, unknown>['key']) => {
       const read = await readBody(request);
       const answer = await handle(callOf<Path, typeof query, Body>(request, query, read, key));
@@ -132,12 +137,17 @@ export function rawOperation<
   const readQuery = queryReader<Query>(given.query ?? ({} as Query));
   return {
     ...given,
-    handle: (request) => given.handle(callOf(request, readQuery(request.query), undefined, undefined)),
+    handle: (request) =>
+      given.handle(callOf(request, readQuery(request.query, isStrict(request)), undefined, undefined)),
   };
 }
 
 /** Methods whose parameters narrow what is removed or changed: a misspelt one would remove or change all of it. */
 const NARROWED: ReadonlySet<string> = new Set(['DELETE', 'PATCH']);
+
+function isStrict(request: ApiRequest): boolean {
+  return prefersStrict(request.header('prefer'));
+}
 
 /** Of these the audit keeps the value: no address with a key in it, and no text of somebody. */
 const WORD = /^[\w.-]{0,64}$/;
@@ -154,15 +164,6 @@ function withValues(name: string, value: unknown): readonly string[] {
   if (typeof value === 'object' && value !== null)
     return Object.entries(value).flatMap(([member, one]) => withValues(`${name}.${member}`, one));
   return [WORD.test(String(value)) ? `${name}=${value}` : name];
-}
-
-/** Throws AppError invalid-parameter for a parameter that is not in `names`, if there are any. */
-function requireKnown(query: ReadonlyMap<string, string>, names: readonly string[]): void {
-  if (names.length === 0) return;
-  const known = new Set(names.map((name) => name.toLowerCase()));
-  const unknown = [...query.keys()].find((name) => !known.has(name));
-  if (unknown === undefined) return;
-  throw invalidParameter(`This parameter is not known${meantOrKnown(unknown, names)}`, unknown);
 }
 
 function readShape<Shape extends z.ZodRawShape>(

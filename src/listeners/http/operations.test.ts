@@ -220,6 +220,36 @@ describe('GET /events', () => {
   });
 });
 
+describe('a parameter that is not known', () => {
+  const strict = { headers: { prefer: 'handling=strict' } };
+
+  it.each([
+    ['/email?Statuss=Bounced', '/statuss', 'did you mean Status?'],
+    ['/email?Limit=1&Recipient=bob@example.net', '/recipient', 'known: From, To, '],
+    ['/events?RetrieveCount=1&Metadata.order=1', '/metadata.order', 'known: StartDate, '],
+    ['/events/stream?Evnt=bounced', '/evnt', 'did you mean Event?'],
+    ['/webhooks?Domian=example.com', '/domian', 'did you mean Domain?'],
+    ['/sandbox/wait?Timeout=1&Inbx=shop', '/inbx', 'did you mean Inbox?'],
+  ])('is named where the caller wants strict handling: %s', async (path, field, hint) => {
+    const reply = await call('GET', path, strict);
+    expect(codes(reply)).toEqual([422]);
+    expect(reply.json().Errors).toMatchObject([{ Field: field, Message: expect.stringContaining(hint) }]);
+  });
+
+  it('is named together with every value that is wrong', async () => {
+    expect((await call('GET', '/email?Limit=0&Tagg=a', strict)).json().Errors).toMatchObject([
+      { Field: '/tagg' },
+      { Field: '/Limit' },
+    ]);
+  });
+
+  it('is passed over by other calls, and where an operation takes none; the keys of Metadata are known', async () => {
+    expect((await call('GET', '/email?Statuss=Bounced')).status).toBe(200);
+    expect((await call('GET', '/openapi.json?v=1', strict)).status).toBe(200);
+    expect((await call('GET', '/email?metadata.Order=1', strict)).status).toBe(200);
+  });
+});
+
 describe('webhooks', () => {
   const create = (token: string, body: object, headers = {}) =>
     call('POST', '/webhooks', { token, body, headers });

@@ -4,33 +4,53 @@
  * empty value counts as absent, and one answer refuses everything that is wrong.
  */
 import { z } from 'zod';
-import { AppError } from '../../lib/errors.ts';
+import { meantOrKnown } from '../../lib/closest.ts';
+import { AppError, type Problem } from '../../lib/errors.ts';
 import { parseInstant } from '../../lib/instant.ts';
 import { aLabels, parseAddress } from '../../mail/address.ts';
 import { problemOf } from './body/issue-text.ts';
+import { MAX_PROBLEMS, pointerSegment } from './body/problem-list.ts';
 
+/** `strict`: names that are not known are refused too. */
 type Reader<Shape extends z.ZodRawShape> = (
   query: ReadonlyMap<string, string>,
+  strict: boolean,
 ) => z.output<z.ZodObject<Shape>>;
 
-/** Reads a query by a shape. The reader throws AppError invalid-parameter with every problem. */
-export function queryReader<Shape extends z.ZodRawShape>(shape: Shape): Reader<Shape> {
+/**
+ * Reads a query by a shape. The reader throws AppError invalid-parameter with every problem. Names that begin with
+ * `namesAfter` are known. Without any parameter in the shape, all names are passed over: nothing depends on them.
+ */
+export function queryReader<Shape extends z.ZodRawShape>(shape: Shape, namesAfter?: string): Reader<Shape> {
   const schema = z.object(shape);
   const names = Object.keys(shape).map((name) => [name, name.toLowerCase()] as const);
+  const known = new Set(names.map(([, lower]) => lower));
+  const isUnknown = (name: string) =>
+    !known.has(name) && (namesAfter === undefined || !name.startsWith(namesAfter));
   // An operation without parameters costs nothing.
   const nothing = names.length === 0 ? schema.parse({}) : null;
-  return (query) => {
+  return (query, strict) => {
     if (nothing !== null) return nothing;
     const given: Record<string, string> = {};
     for (const [name, lower] of names) {
       const value = query.get(lower);
       if (value !== undefined && value !== '') given[name] = value;
     }
+    // Cut before the names are compared: a hostile query has thousands.
+    const unknown = strict ? [...query.keys()].filter(isUnknown).slice(0, MAX_PROBLEMS) : [];
     const result = schema.safeParse(given);
-    if (result.success) return result.data;
-    const [first, ...rest] = result.error.issues.map(problemOf);
+    if (result.success && unknown.length === 0) return result.data;
+    const [first, ...rest] = [
+      ...unknown.map((name) => unknownName(name, Object.keys(shape))),
+      ...(result.error?.issues.map(problemOf) ?? []),
+    ].slice(0, MAX_PROBLEMS);
     throw first === undefined ? new AppError('invalid-parameter') : new AppError([first, ...rest]);
   };
+}
+
+function unknownName(name: string, known: readonly string[]): Problem {
+  const message = `This parameter is not known${meantOrKnown(name, known)}`;
+  return { name: 'invalid-parameter', field: `/${pointerSegment(name)}`, message };
 }
 
 /** A text of at most `max` characters. */

@@ -4,7 +4,7 @@ import type { Json } from './components.ts';
 
 export const ABOUT = `Requests and answers are JSON. Every request carries a token: \`Authorization: Bearer <token>\`. Names are written in PascalCase and taken in any case; \`null\` counts as left out.
 
-Members that the server does not know are ignored. With the header \`Prefer: handling=strict\` they are refused, which helps to find misspelt names.
+Members and query parameters that the server does not know are ignored. With the header \`Prefer: handling=strict\` they are refused, which helps to find misspelt names.
 
 Lists come in pages: \`{Items, HasMore, NextCursor}\`. The next page is the same request with \`After=<NextCursor>\`.
 
@@ -128,7 +128,7 @@ export const PARAMETERS: Readonly<Record<string, Json>> = {
     ),
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
-  Prefer: header('Prefer', '`handling=strict` refuses unknown members', 'handling=strict'),
+  Prefer: header('Prefer', '`handling=strict` refuses unknown members and parameters', 'handling=strict'),
   LastEventId: header('Last-Event-ID', 'Where to resume'),
   WebhookId: { ...header('webhook-id', 'The same on every try: drop repeats by it'), required: true },
   WebhookTimestamp: { ...header('webhook-timestamp', 'Unix seconds of this try'), required: true },

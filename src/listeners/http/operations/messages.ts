@@ -192,6 +192,7 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
           .describe('A recipient failed or waits for this cause (`CauseID`)'),
         ...PAGES.query,
       },
+      namesAfter: METADATA_PREFIX,
       answer: pageOf('MessageList', messageSummary),
       handle: async ({ query, visible, request }) => {
         const { Limit: limit, Status: status } = query;

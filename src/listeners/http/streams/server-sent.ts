@@ -45,5 +45,5 @@ const readHeader = queryReader(resumeAfter(''));
  */
 export function lastSeen(request: Pick<ApiRequest, 'header'>, after: number | undefined): number | undefined {
   const header = request.header('last-event-id') ?? '';
-  return header === '' ? after : readHeader(new Map([['after', header]])).After;
+  return header === '' ? after : readHeader(new Map([['after', header]]), false).After;
 }
