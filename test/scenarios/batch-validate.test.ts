@@ -45,6 +45,16 @@ describe('POST /email/batch', () => {
     }
   });
 
+  it('names the form where the list was sent alone, small or large', async () => {
+    for (const body of [[email()], [email({ PlainContent: 'x'.repeat(300_000) })]]) {
+      const answer = await server.call('POST', '/email/batch', { token, body });
+      expect(answer.status).toBe(400);
+      expect(answer.json.Error).toContain('must be an object that holds it, like {"Messages": […]}');
+    }
+    const suppressions = await server.call('POST', '/suppressions', { body: [{ Email: 'a@example.net' }] });
+    expect(suppressions.json.Error).toContain('like {"Items": […]}');
+  });
+
   it('is one under one key: repeated as it was, and refused with another body', async () => {
     const headers = { 'idempotency-key': 'batch-1' };
     const body = [email({ Subject: 'once' }), email({ To: [] })];

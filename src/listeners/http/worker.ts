@@ -17,7 +17,7 @@ import { bodyText, jsonProblem, parseJsonObject } from './body/json-body.ts';
 import { isJsonObject } from './body/json-properties.ts';
 import { readCaptured } from './sandbox/captured-wish.ts';
 import { quoteLongContentIds } from './send/attachments.ts';
-import { readBatchEnvelope } from './send/batch-envelope.ts';
+import { BATCH_LIST, readBatchEnvelope } from './send/batch-envelope.ts';
 import { parseEmailBody, readEmailObject } from './send/read-email.ts';
 import { type FoundTemplate, namedTemplate } from './send/template-fields.ts';
 import type { TemplateForWorker } from './templates/stored-templates.ts';
@@ -136,7 +136,7 @@ function split(job: JobOf<'split'>): SplitBatch {
   }
   const object = parseJsonObject(quoteLongContentIds(text));
   if (object === null) {
-    return { ok: false, problems: [{ name: 'json-malformed', message: jsonProblem(text) }] };
+    return { ok: false, problems: [{ name: 'json-malformed', message: jsonProblem(text, BATCH_LIST) }] };
   }
   const envelope = readBatchEnvelope(object, job.strict);
   if (!envelope.ok) return envelope;

@@ -14,6 +14,13 @@ describe('jsonProblem', () => {
     expect(jsonProblem(text)).toBe(problem);
   });
 
+  it('names the member that holds a list which was sent alone', () => {
+    expect(jsonProblem('[{}]', 'Messages')).toBe(
+      'The body is an array; it must be an object that holds it, like {"Messages": […]}',
+    );
+    expect(jsonProblem('"x"', 'Messages')).toBe('The body is JSON, but not an object');
+  });
+
   it('has one of its few sentences for any text that is refused, and repeats nothing of it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {

@@ -24,14 +24,16 @@ export function parseJsonObject(text: string): JsonObject | null {
 }
 
 /**
- * Why `text` gave null above: where the parser stopped, if known, without any part of the text. Parses again; only for
- * refused bodies.
+ * Why `text` gave null above: where the parser stopped, if known, without any part of the text. `list`: the member that
+ * holds a list, for who sent the list alone. Parses again; only for refused bodies.
  */
-export function jsonProblem(text: string): string {
+export function jsonProblem(text: string, list?: string): string {
   if (text.trim() === '') return 'The body is empty; it must be a JSON object';
   try {
-    JSON.parse(text);
-    return 'The body is JSON, but not an object';
+    const value: unknown = JSON.parse(text);
+    return list !== undefined && Array.isArray(value)
+      ? `The body is an array; it must be an object that holds it, like {"${list}": […]}`
+      : 'The body is JSON, but not an object';
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : '';
     const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(reason) ?? [];

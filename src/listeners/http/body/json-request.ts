@@ -32,10 +32,15 @@ export function readJsonBytes<Shape extends z.ZodRawShape>(
 ): z.output<z.ZodObject<Shape>> {
   const problems = createProblemList();
   const table = propertyTable(Object.keys(schema.shape));
-  const values = readProperties(objectOf(body, mayBeEmpty), table, strict, (name, segment, message) => {
-    const hint = name === 'unknown-property' ? meantOrKnown(segment, offered(schema)) : '';
-    problems.add(name, `/${segment}`, `${message}${hint}`);
-  });
+  const values = readProperties(
+    objectOf(body, mayBeEmpty, listIn(schema)),
+    table,
+    strict,
+    (name, segment, message) => {
+      const hint = name === 'unknown-property' ? meantOrKnown(segment, offered(schema)) : '';
+      problems.add(name, `/${segment}`, `${message}${hint}`);
+    },
+  );
   const given = Object.fromEntries(
     table.names.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined),
   );
@@ -60,11 +65,16 @@ function offered({ shape }: z.ZodObject): string[] {
   });
 }
 
-function objectOf(body: Uint8Array, mayBeEmpty: boolean): JsonObject {
+/** The required member that is a list. */
+function listIn({ shape }: z.ZodObject): string | undefined {
+  return Object.keys(shape).find((name) => shape[name] instanceof z.ZodArray);
+}
+
+function objectOf(body: Uint8Array, mayBeEmpty: boolean, list: string | undefined): JsonObject {
   if (mayBeEmpty && body.length === 0) return {};
   const text = bodyText(body);
   if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
   const object = parseJsonObject(text);
-  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
+  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text, list) });
   return object;
 }

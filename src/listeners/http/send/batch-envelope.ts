@@ -9,7 +9,10 @@ import { createProblemList } from '../body/problem-list.ts';
 /** Messages of one batch. */
 export const MAX_BATCH = 100;
 
-const ENVELOPE = propertyTable(['Messages']);
+/** The member that holds the messages. */
+export const BATCH_LIST = 'Messages';
+
+const ENVELOPE = propertyTable([BATCH_LIST]);
 
 export type BatchRead =
   | { ok: true; messages: readonly unknown[] }

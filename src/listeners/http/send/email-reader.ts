@@ -113,8 +113,8 @@ export function createEmailReader(
 }
 
 /** Throws AppError json-malformed. */
-export function parseBody(body: Uint8Array): ParsedBody {
-  const parsed = parseEmailBody(body);
+export function parseBody(body: Uint8Array, list?: string): ParsedBody {
+  const parsed = parseEmailBody(body, list);
   if (!parsed.ok) throw new AppError(parsed.problems);
   const { object, withExactIds } = parsed;
   return { object, withExactIds, bytes: () => body };

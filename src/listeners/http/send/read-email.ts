@@ -88,9 +88,10 @@ export function readEmailRequest(
   return parsed.ok ? readEmailObject(parsed.object, limits, options, parsed.withExactIds) : parsed;
 }
 
-/** The body as JSON, and the second reading that `readEmailObject` may ask for. */
+/** The body as JSON, and the second reading that `readEmailObject` may ask for. `list` as for `jsonProblem`. */
 export function parseEmailBody(
   body: Uint8Array,
+  list?: string,
 ):
   | { ok: true; object: JsonObject; withExactIds: () => JsonObject | null }
   | { ok: false; problems: readonly [Problem, ...Problem[]] } {
@@ -100,7 +101,7 @@ export function parseEmailBody(
   }
   const object = parseJsonObject(text);
   if (object === null)
-    return { ok: false, problems: [{ name: 'json-malformed', message: jsonProblem(text) }] };
+    return { ok: false, problems: [{ name: 'json-malformed', message: jsonProblem(text, list) }] };
   return { ok: true, object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)) };
 }
 

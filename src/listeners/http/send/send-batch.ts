@@ -19,7 +19,7 @@ import { replayedAnswer, withKey } from '../idempotency.ts';
 import { rawOperation } from '../operation.ts';
 import { problemItem, shownProblem } from '../problem.ts';
 import type { ApiAnswer, ApiRequest, ApiRoute } from '../route.ts';
-import { MAX_BATCH, readBatchEnvelope } from './batch-envelope.ts';
+import { BATCH_LIST, MAX_BATCH, readBatchEnvelope } from './batch-envelope.ts';
 import { type EmailReader, parseBody } from './email-reader.ts';
 import { EMAIL_EXAMPLE } from './fields.ts';
 
@@ -69,7 +69,7 @@ export function batchEmailOperation({
 
   async function handle(request: ApiRequest): Promise<ApiAnswer> {
     requireJson(request.header('content-type'));
-    const parts = reader.isLarge(request.body) ? null : partsOf(request, parseBody(request.body));
+    const parts = reader.isLarge(request.body) ? null : partsOf(request, parseBody(request.body, BATCH_LIST));
     return withKey(idempotency, request, 'POST /email/batch', async (key) =>
       send(request, parts ?? (await partsOfLarge(request)), key),
     );
