@@ -143,6 +143,10 @@ describe('GET /events', () => {
     expect((await events(`StartDate=${first}&EndDate=${last}`)).TotalRecords).toBe(8);
     expect((await events(`StartDate=${last + 1}`)).TotalRecords).toBe(0);
     expect((await events(`EndDate=${first - 1}`)).TotalRecords).toBe(0);
+    const iso = (seconds: number, ms = 0) => new Date(seconds * 1000 + ms).toISOString();
+    expect((await events(`StartDate=${iso(first, 900)}&EndDate=${iso(last)}`)).TotalRecords).toBe(8);
+    expect((await events(`EndDate=${iso(first - 1, 999)}`)).TotalRecords).toBe(0);
+    expect((await events(`StartDate=${iso(first - 86_400).slice(0, 10)}`)).TotalRecords).toBe(8);
     expect((await events(`enddate=${last}&startdate=${last}`)).TotalRecords).toBe(
       times.filter((time) => time === last).length,
     );

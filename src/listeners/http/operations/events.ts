@@ -12,7 +12,7 @@ import type { ApiParts } from '../deps.ts';
 import { gather, type Looks, looksOf, mayLook } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { cursor, cursorText } from '../paging.ts';
-import { address, DOMAIN, flag, integer, text } from '../query.ts';
+import { address, DOMAIN, flag, integer, moment, text } from '../query.ts';
 import { type ApiRoute, invalidParameter } from '../route.ts';
 import { reasonOf } from './timeline.ts';
 import { logLevel } from './timeline-entry.ts';
@@ -64,7 +64,6 @@ const LIST = 'events';
 /** A position in the order of events. */
 const PLACE = z.object({ at: z.int(), seq: z.int() });
 const TOO_FAR = `passes over at most ${MAX_OFFSET} events: go on with Before, which X-Next-Before of each page names`;
-const LATEST_SECONDS = 253_402_300_799;
 const NO_PLACE = { City: '', Region: '', Country: '' } as const;
 
 /** Kinds that concern a recipient of a message: only these fit the fixed format. */
@@ -106,10 +105,10 @@ export function eventListOperation({ store }: ApiParts): ApiRoute {
     limitedTokens: true,
     summary: 'List events',
     description:
-      'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, `PossibleDuplicate=true`; `After` with the header `X-Next-After`, oldest first, and `Before` with `X-Next-Before`, newest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000. A request reads at most about 200 000 events, so a search by `Recipient`, `Tag` or `PossibleDuplicate` may return fewer than match: continue with `X-Next-Before` (`X-Next-After`)',
+      'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds or ISO 8601, both included), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, `PossibleDuplicate=true`; `After` with the header `X-Next-After`, oldest first, and `Before` with `X-Next-Before`, newest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000. A request reads at most about 200 000 events, so a search by `Recipient`, `Tag` or `PossibleDuplicate` may return fewer than match: continue with `X-Next-Before` (`X-Next-After`)',
     query: {
-      StartDate: integer(0, LATEST_SECONDS).optional().describe('Unix seconds'),
-      EndDate: integer(0, LATEST_SECONDS).optional().describe('Unix seconds'),
+      StartDate: moment('From this second on'),
+      EndDate: moment('Up to the end of this second'),
       ...EVENT_FILTERS,
       PossibleDuplicate: flag()
         .optional()
@@ -139,9 +138,9 @@ export function eventListOperation({ store }: ApiParts): ApiRoute {
           recipient: query.Recipient,
           tag: query.Tag,
           possibleDuplicate: query.PossibleDuplicate === true ? (true as const) : undefined,
-          since: StartDate === undefined ? undefined : StartDate * 1000,
+          since: StartDate === undefined ? undefined : secondOf(StartDate),
           // The last second belongs to the range; the store's end is exclusive.
-          until: EndDate === undefined ? undefined : (EndDate + 1) * 1000,
+          until: EndDate === undefined ? undefined : secondOf(EndDate) + 1000,
           afterSeq: After,
         }),
         kinds: query.Event ?? (query.PossibleDuplicate === true ? ['delivered' as const] : MAIL_KINDS),
@@ -197,6 +196,10 @@ export function eventListOperation({ store }: ApiParts): ApiRoute {
     }
     return { count: counted, next };
   }
+}
+
+function secondOf(at: number): number {
+  return Math.floor(at / 1000) * 1000;
 }
 
 function placesOf(
