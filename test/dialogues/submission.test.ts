@@ -286,7 +286,7 @@ describe('the X-Postrider- fields', () => {
     const client = await loggedIn();
     const own =
       'X-Postrider-Tag: receipt\r\nX-Postrider-Tag: =?utf-8?q?caf=C3=A9?=\r\nX-Postrider-Metadata: {"order":\r\n "77"}\r\n' +
-      'X-Postrider-Priority: Critical\r\nX-Postrider-Sandbox: true\r\nX-Postrider-Other: x\r\nBcc: hidden@example.org\r\n';
+      'X-Postrider-Priority: Critical\r\nX-Postrider-Sandbox: true\r\nX-Postrider-Ref: x\r\nBcc: hidden@example.org\r\n';
     const id = queuedId(await send(client, own + MESSAGE));
     const detail = (await server.call('GET', `/email/${id}`)).json;
     expect(detail).toMatchObject({ Tags: ['receipt', 'café'], Metadata: { order: '77' }, Sandbox: true });
@@ -373,6 +373,7 @@ describe('the X-Postrider- fields', () => {
     ['Tag:', /1 to 128/],
     ['Idempotency-Key: a b', /visible ASCII/],
     ['Priority: bulk\r\nX-Postrider-Priority: bulk', /given twice/],
+    ['Send-Att: 2030-01-01T00:00:00Z', /did you mean Send-At/],
   ])('are refused where they cannot be honoured: %s', async (field, expected) => {
     const answer = await send(await loggedIn(), `X-Postrider-${field}\r\n${MESSAGE}`);
     expect(answer).toMatch(/^550[ -]5\.6\.0 /);

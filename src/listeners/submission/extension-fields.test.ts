@@ -42,7 +42,24 @@ describe('the X-Postrider- fields of a message', () => {
       'X-Postrider-priority duplicate-property',
     ]);
     expect(problems(['template-id', 'x'])).toEqual(['X-Postrider-template-id field-unavailable']);
-    expect(problems(['anything-else', 'x'])).toEqual([]);
+  });
+
+  it('are refused where the name is not known, except for the one that this server writes', () => {
+    expect(() => readExtensionFields([['send-att', '2030-01-01T00:00:00Z']], NOW)).toThrow(
+      expect.objectContaining({
+        problems: [
+          {
+            name: 'unknown-property',
+            field: 'X-Postrider-send-att',
+            message: 'X-Postrider-send-att is not known; did you mean Send-At?',
+          },
+        ],
+      }),
+    );
+    expect(problems(['anything-else', 'x'])).toEqual(['X-Postrider-anything-else unknown-property']);
+    expect(problems(['ref', '0t000000000001-jwhz22ebpzzs8vrw'])).toEqual([]);
+    const many = Array.from({ length: 5000 }, (_, i): [string, string] => [`x${i}`, 'x']);
+    expect(problems(...many)).toHaveLength(25);
   });
 
   it.each([

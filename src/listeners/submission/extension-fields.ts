@@ -1,9 +1,10 @@
 /**
  * The `X-Postrider-` fields of a submitted message: Tag, Metadata, Send-At, Expires-At, Priority, Sandbox, Track,
  * List-Unsubscribe and Idempotency-Key have the meaning and rules of their JSON counterparts; those without an effect
- * in this version are refused by name, as the API does. Other names with this prefix are ignored; acceptance never sees
- * them, and the message is sent without any of them.
+ * in this version are refused by name, as the API does. So is every other name with this prefix: mail that should wait
+ * must not go at once because of a misspelt field. The message is sent without any of them.
  */
+import { meantOrKnown } from '../../lib/closest.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
 import { decodeWords } from '../../mail/decode-words.ts';
 import { LANES, type Lane, REQUESTED_RESULTS, type SandboxResult } from '../../model/message.ts';
@@ -24,6 +25,14 @@ export interface ExtensionFields {
   idempotencyKey: string | null;
 }
 
+const KNOWN = [
+  ...['Tag', 'Metadata', 'Send-At', 'Expires-At', 'Priority', 'Sandbox', 'Track', 'List-Unsubscribe'],
+  ...['Keep-Content', 'Idempotency-Key'],
+];
+/** This server writes it into mail that leaves; a program that sends such mail on keeps it. */
+const WRITTEN_HERE = 'ref';
+/** Names are compared: a hostile header has thousands. */
+const MAX_PROBLEMS = 25;
 const UNAVAILABLE = new Set(['template-id', 'variables']);
 const YES: ReadonlySet<string> = new Set(['yes', 'true', '1']);
 const NO: ReadonlySet<string> = new Set(['no', 'false', '0']);
@@ -115,6 +124,8 @@ export function readExtensionFields(
         name,
         `X-Postrider-${name} is not available in this version and was not ignored`,
       );
+    } else if (name !== WRITTEN_HERE && problems.length < MAX_PROBLEMS) {
+      add('unknown-property', name, `X-Postrider-${name} is not known${meantOrKnown(name, KNOWN)}`);
     }
   }
   // Last, whatever the order of the fields: it depends on the send time.
