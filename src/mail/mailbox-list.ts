@@ -16,21 +16,17 @@ export interface ListedMailbox {
   readonly domain: string;
 }
 
-export type MailboxList =
-  | { readonly ok: true; readonly mailboxes: readonly ListedMailbox[] }
-  | { readonly ok: false; readonly problem: string };
-
 const MAX_CHARS = 64 * 1024;
 const MAX_MAILBOXES = 2000;
 const MAX_NAME_CHARS = 256;
 const MAX_COMMENT_DEPTH = 32;
 
 /**
- * The mailboxes of a value; groups give their members. One invalid item makes the list invalid. `minLabels` as for
- * `parseAddress`.
+ * The mailboxes of a value that can be read; groups give their members. An item that cannot be read is passed over; so
+ * is the rest after a quotation mark, parenthesis or angle bracket that does not end. `minLabels` as for `parseAddress`.
  */
-export function parseMailboxList(value: string, minLabels = 2): MailboxList {
-  if (value.length > MAX_CHARS) return { ok: false, problem: 'is too long' };
+export function parseMailboxList(value: string, minLabels = 2): readonly ListedMailbox[] {
+  if (value.length > MAX_CHARS) return [];
   const mailboxes: ListedMailbox[] = [];
   let phrase = '';
   /** Text between angle brackets; null outside of them. */
@@ -38,29 +34,30 @@ export function parseMailboxList(value: string, minLabels = 2): MailboxList {
   let inAngle = false;
   let comment = '';
   let inGroup = false;
+  /** The item has text or a bracket after its address. */
+  let isOdd = false;
 
-  const finish = (): string | null => {
+  const finish = () => {
     const bare = phrase.trim();
-    // Cleared in any case: blanks before many commas would be trimmed again at each.
-    phrase = '';
-    if (angle === null && bare === '') {
-      comment = '';
-      return null;
+    const parsed =
+      isOdd || (angle === null && bare === '')
+        ? null
+        : parseAddress(angle ?? bare.replaceAll(/[ \t]+/g, ''), minLabels);
+    if (parsed?.ok === true) {
+      const name = cleanName(angle === null ? comment : bare);
+      mailboxes.push({ name, address: parsed.address.text, domain: parsed.address.domain });
     }
-    const parsed = parseAddress(angle ?? bare.replaceAll(/[ \t]+/g, ''), minLabels);
-    if (!parsed.ok) return `holds an address that ${parsed.problem}`;
-    const name = cleanName(angle === null ? comment : bare);
-    mailboxes.push({ name, address: parsed.address.text, domain: parsed.address.domain });
-    angle = null;
+    phrase = '';
     comment = '';
-    return mailboxes.length > MAX_MAILBOXES ? 'has too many addresses' : null;
+    angle = null;
+    isOdd = false;
   };
 
-  for (let i = 0; i < value.length; i += 1) {
+  for (let i = 0; i < value.length && mailboxes.length < MAX_MAILBOXES; i += 1) {
     const char = value.charAt(i);
     if (char === '"') {
       const quoted = readQuoted(value, i);
-      if (quoted === null) return { ok: false, problem: 'has an open quotation mark' };
+      if (quoted === null) return mailboxes;
       // A quoted local part is not accepted as an address; with its quotes it is refused.
       const asWritten =
         quoted.text === '' || value.charAt(quoted.end) === '@' ? `"${quoted.text}"` : quoted.text;
@@ -69,31 +66,29 @@ export function parseMailboxList(value: string, minLabels = 2): MailboxList {
       i = quoted.end - 1;
     } else if (char === '(') {
       const end = endOfComment(value, i);
-      if (end === -1) return { ok: false, problem: 'has an open parenthesis' };
+      if (end === -1) return mailboxes;
       if (comment === '') comment = value.slice(i + 1, end - 1);
       i = end - 1;
     } else if (inAngle) {
       if (char === '>') inAngle = false;
-      else if (char === '<') return { ok: false, problem: 'has an angle bracket too many' };
+      else if (char === '<') isOdd = true;
       else if (char !== ' ' && char !== '\t') angle += char;
     } else if (char === '<') {
-      if (angle !== null) return { ok: false, problem: 'has two addresses without a comma' };
+      isOdd ||= angle !== null;
       inAngle = true;
       angle = '';
     } else if (char === ',' || (char === ';' && inGroup)) {
-      const problem = finish();
-      if (problem !== null) return { ok: false, problem };
+      finish();
       if (char === ';') inGroup = false;
     } else if (char === ':' && !inGroup && angle === null) {
       inGroup = true;
       phrase = '';
     } else if (angle !== null && char !== ' ' && char !== '\t') {
-      return { ok: false, problem: 'has text after an address' };
+      isOdd = true;
     } else phrase += char;
   }
-  if (inAngle) return { ok: false, problem: 'has an open angle bracket' };
-  const problem = finish();
-  return problem === null ? { ok: true, mailboxes } : { ok: false, problem };
+  if (!inAngle) finish();
+  return mailboxes;
 }
 
 /** The text of a quoted string at `at`, and the offset after it; null if it does not end. */

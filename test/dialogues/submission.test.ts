@@ -281,6 +281,21 @@ describe('an SMTP credential', () => {
   });
 });
 
+describe('To and Cc', () => {
+  it('say who is shown there, also beside an address that cannot be read', async () => {
+    const data =
+      'From: shop@example.com\r\nTo: "x y"@example.net, B <b@example.net>\r\nCc: nobody, c@example.net\r\n\r\nx\r\n';
+    const to = ['b@example.net', 'c@example.net', 'hidden@example.org'];
+    const id = queuedId(await send(await loggedIn(), data, { to }));
+    const { Recipients } = (await server.call('GET', `/email/${id}`)).json;
+    expect(Recipients).toMatchObject([
+      { Email: 'b@example.net', Type: 'To' },
+      { Email: 'c@example.net', Type: 'CC' },
+      { Email: 'hidden@example.org', Type: 'BCC' },
+    ]);
+  });
+});
+
 describe('the X-Postrider- fields', () => {
   it('mean what their JSON twins mean, and do not travel', async () => {
     const client = await loggedIn();

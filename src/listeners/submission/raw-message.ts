@@ -201,7 +201,7 @@ function wishOf({ notify, orcpt }: RcptTo): Pick<SubmittedRecipient, 'notify' | 
   return kinds.length === 0 ? {} : { notify: kinds, ...(orcpt === null ? {} : { orcpt }) };
 }
 
-/** Of every field with this name; an unreadable one gives none. */
+/** Of every field with this name, those that can be read. */
 function mailboxesOf(
   { message, minLabels }: RawContext,
   header: Header,
@@ -209,8 +209,7 @@ function mailboxesOf(
 ): readonly ListedMailbox[] {
   return header.fields.flatMap((field) => {
     if (field.name !== name) return [];
-    const list = parseMailboxList(rawFieldValue(message.bytes, field), minLabels);
-    return list.ok ? list.mailboxes : [];
+    return parseMailboxList(rawFieldValue(message.bytes, field), minLabels);
   });
 }
 
