@@ -168,6 +168,21 @@ describe.each([
       200,
       '"Subjct";meant="Subject", "a??b"',
     ]);
+    const within = {
+      Tracking: { Open: true },
+      CC: [{ email: 'c@example.net', nmae: 'C', text: 'x' }],
+      Attachments: [{ Content: 'aGk=', Filename: 'a.txt', Dispositon: 'attachment' }],
+    };
+    const inner = await world.call('POST', '/email', { body: { ...MAIL, ...more, ...within } });
+    expect([inner.status, inner.headers['x-postrider-ignored']]).toEqual([
+      200,
+      '"CC/0/nmae", "CC/0/text", "Attachments/0/Dispositon";meant="Disposition", "Tracking/Open";meant="Opens"',
+    ]);
+    const strict = await world.call('POST', '/email', {
+      body: { ...MAIL, ...more, ...within },
+      headers: { prefer: 'handling=strict' },
+    });
+    expect(strict.text).toContain('This property is not known; did you mean Disposition?');
     const clean = await world.call('POST', '/email', { body: { ...MAIL, ...more, subject: null } });
     expect(clean.headers['x-postrider-ignored']).toBeUndefined();
   });

@@ -129,7 +129,8 @@ export function readEmailObject(
   const { blockedExtensions, nowMs, template } = options;
   const draft = newDraft();
   const warnings = namesTemplate(values) ? applyTemplate(byName(values), problems, template) : NO_WARNINGS;
-  readFields(values, { limits, strict, blockedExtensions, nowMs, problems, draft });
+  const within: UnknownMember[] = [];
+  readFields(values, { limits, strict, blockedExtensions, nowMs, problems, ignored: within, draft });
 
   const found = [...problems.items, ...late.items];
   const [first, ...rest] =
@@ -143,7 +144,9 @@ export function readEmailObject(
     ok: true,
     submission: draft,
     warnings,
-    ignored: strict ? [] : unknownMembers(object, FIELD_NAMES, MAX_IGNORED),
+    ignored: strict
+      ? []
+      : [...unknownMembers(object, FIELD_NAMES, MAX_IGNORED), ...within].slice(0, MAX_IGNORED),
     review: options.review === true ? review(draft) : [],
   };
 

@@ -2,11 +2,13 @@
  * What the readers of the fields of POST /email are given beside a value: the limits, the list of problems, and the
  * submission that is being put together. One is made for each message.
  */
+import { didYouMean, probablyMeant } from '../../../lib/closest.ts';
 import type { ErrorName } from '../../../lib/errors.ts';
 import type { Submission } from '../../../model/submission.ts';
 import { type JsonObject, type PropertyTable, readProperties } from '../body/json-properties.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import type { EmailLimits } from './limits.ts';
+import { MAX_IGNORED, type UnknownMember, unknownMembers } from './unknown-members.ts';
 
 /** These parts are null until they are read. */
 type Required = 'from' | 'subject' | 'body';
@@ -24,6 +26,8 @@ export interface Reading {
   /** What SendAt and ExpiresAt are measured against. */
   readonly nowMs: number;
   readonly problems: ProblemList;
+  /** Members within fields that are not known, where they are not refused. */
+  readonly ignored: UnknownMember[];
   readonly draft: Draft;
 }
 
@@ -55,9 +59,14 @@ export function readMembers(
   object: JsonObject,
   table: PropertyTable,
   pointer: string,
-  { strict, problems }: Reading,
+  { strict, problems, ignored }: Reading,
 ): unknown[] {
-  return readProperties(object, table, strict, (name, segment, message) =>
-    problems.add(name, `${pointer}/${segment}`, message),
-  );
+  if (!strict && ignored.length < MAX_IGNORED) {
+    for (const { name, meant } of unknownMembers(object, table, MAX_IGNORED - ignored.length))
+      ignored.push({ name: `${pointer.slice(1)}/${name}`, meant });
+  }
+  return readProperties(object, table, strict, (name, segment, message) => {
+    const hint = name === 'unknown-property' ? didYouMean(probablyMeant(segment, table.names)) : '';
+    problems.add(name, `${pointer}/${segment}`, `${message}${hint}`);
+  });
 }

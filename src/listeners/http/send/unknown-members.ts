@@ -1,5 +1,5 @@
 /**
- * Members of an email request that are not known, and which one was probably meant: names that other services have for
+ * Members of an email request, or of an object in it, that are not known, and which one was probably meant: names that other services have for
  * the same thing, or a slip of the fingers. Given a parsed object; leaves as many as are asked for, each cut, so that five
  * fit a header.
  */
@@ -70,5 +70,6 @@ export function asHeader(members: readonly UnknownMember[]): string {
 function meantBy(name: string, names: readonly string[]): string {
   if (name.length > MAX_CHARS) return '';
   const lower = name.toLowerCase();
-  return OTHERS.get(lower) ?? PREFIXES.get(lower.slice(0, 2)) ?? probablyMeant(name, names);
+  const ours = OTHERS.get(lower) ?? PREFIXES.get(lower.slice(0, 2)) ?? '';
+  return names.includes(ours) ? ours : probablyMeant(name, names);
 }
