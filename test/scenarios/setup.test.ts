@@ -196,6 +196,33 @@ describe('setup --yes', () => {
     },
   );
 
+  it.skipIf(process.getuid?.() !== 0)(
+    'gives the folder to the account before it waits for anybody',
+    async () => {
+      const { folder, fixed } = await fresh();
+      await mkdir(folder, { mode: 0o700 });
+      await chown(folder, 65_534, 65_534);
+      const terminal = runAtTerminal([
+        'setup',
+        '--yes',
+        'example.com',
+        '--route',
+        'sandbox',
+        ...fixed,
+        '--wait',
+      ]);
+      await terminal.sees('Waiting for: ');
+      const names = await readdir(folder);
+      const owners = await Promise.all(
+        names.map(async (name) => [name, (await stat(join(folder, name))).uid]),
+      );
+      process.emit('SIGTERM');
+      await terminal.ended;
+      expect(owners).toEqual(names.map((name) => [name, 65_534]));
+      expect(names).toContain('postrider.db-wal');
+    },
+  );
+
   it.skipIf(process.getuid?.() !== 0).each([
     ['env', 'spawn env ENOENT'],
     ['chown', 'No such file or directory'],

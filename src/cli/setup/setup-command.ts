@@ -171,6 +171,8 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
     // Without a domain and a person, the database is left to the first start of the server.
     if (name !== null || setup.ask.asks || options.person !== undefined) {
       await setup.withApi(async (api) => {
+        // Before anybody is asked: where the terminal goes away at a prompt, this process ends there.
+        await giveToOwner(setup.data, plan.user);
         const domain = name === null ? null : await addDomain(setup, api, name);
         if (domain !== null) await makeToken(setup, api, domain.Domain);
         await addPerson(setup, api);
