@@ -212,7 +212,9 @@ function readFile(path: string, problems: string[]): Readonly<Record<string, unk
     const choose = 'choose another folder with --data';
     if (code === 'ENOTDIR') problems.push(`${dirname(path)} is not a folder; ${choose}`);
     else if (code === 'EACCES')
-      problems.push(`${path}: permission denied; run as the user that owns the data folder, or ${choose}`);
+      problems.push(
+        `${path}: permission denied; give it to the user that runs postrider (chown), run as the user that owns it, or ${choose}`,
+      );
     else if (code !== 'ENOENT') problems.push(`${path}: ${(cause as Error).message}`);
     return {};
   }
