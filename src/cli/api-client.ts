@@ -18,6 +18,7 @@ import { isPostgresUrl } from '../lib/postgres-url.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine, withCommands } from './called-as.ts';
+import { giveToOwner } from './files.ts';
 import { explainStart, isLocked, pidOfServer } from './start-errors.ts';
 import { CommandError, parsedForTerminal, printable, type Terminal, UsageError } from './terminal.ts';
 import { withName } from './typed-name.ts';
@@ -177,10 +178,16 @@ export async function openApi(
       `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
     );
   }
-  return {
-    ...client(server.localUrl, server.adminToken, config.data, words),
-    close: () => server.stop(SHORT_DRAIN_MS),
+  const close = async () => {
+    await server.stop(SHORT_DRAIN_MS);
+    await giveToOwner(config.data);
   };
+  // Already here, because somebody may be asked now: where the terminal goes away at a prompt, this process ends there.
+  await giveToOwner(config.data).catch(async (cause) => {
+    await server.stop(SHORT_DRAIN_MS);
+    throw cause;
+  });
+  return { ...client(server.localUrl, server.adminToken, config.data, words), close };
 }
 
 /** Where the data folder's server listens, if it answers. */

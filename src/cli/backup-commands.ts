@@ -13,6 +13,7 @@ import { uuidv7 } from '../lib/ids.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
+import { giveToOwner } from './files.ts';
 import { createProgress } from './progress.ts';
 import { CommandError } from './terminal.ts';
 
@@ -56,6 +57,7 @@ export const backupCommands: CommandGroup = (program) => {
       const facts = await withProgress(ctx, (progress) =>
         restoreBackup({ folder, file: resolve(file), hold, progress }),
       );
+      await giveToOwner(folder);
       const held = facts.waiting > 0 && hold !== null;
       const lines = [
         `${folder} contains the data of ${facts.createdAt}.`,
@@ -79,7 +81,8 @@ export const backupCommands: CommandGroup = (program) => {
     .option(...YES)
     .addHelpText('after', example('postrider rollback --data /var/lib/postrider'))
     .runs(async (ctx, options: { send?: boolean; yes?: boolean }) => {
-      const way = wayBack(places(ctx).database);
+      const { folder, database } = places(ctx);
+      const way = wayBack(database);
       try {
         const madeAt = new Date(way.madeAt).toISOString();
         ctx.terminal.stderr.write(
@@ -111,6 +114,7 @@ export const backupCommands: CommandGroup = (program) => {
         );
       } finally {
         way.release();
+        await giveToOwner(folder);
       }
     });
 };

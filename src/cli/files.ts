@@ -1,11 +1,17 @@
 /**
  * Files that the user names: reads them, where `-` is standard input, and writes them without replacing what the user did
- * not mean. Throws CommandError with the file and the reason.
+ * not mean. And the files of a data folder, which stay with the account of its server. Throws CommandError with the file and
+ * the reason.
  */
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { type ExecFileException, execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { whyNot } from '../lib/why-not.ts';
 import { CommandError } from './terminal.ts';
+
+const run = promisify(execFile);
 
 /** The bytes of a file. Throws CommandError with the reason if it cannot be read. */
 export async function readBytes(file: string, stdin: NodeJS.ReadStream = process.stdin): Promise<Buffer> {
@@ -67,5 +73,40 @@ export async function writeText(file: string, text: string, flag: 'a' | 'w' = 'w
     await writeFile(file, text, { flag });
   } catch (cause) {
     throw new CommandError(`${file} cannot be written: ${whyNot(cause)}`);
+  }
+}
+
+/** null: this machine has no such account. */
+export async function idsOf(user: string): Promise<{ uid: number; gid: number } | null> {
+  try {
+    const [uid, gid] = await Promise.all([run('id', ['-u', user]), run('id', ['-g', user])]);
+    return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * If root runs this, gives the data folder with its new files to the account of the server, or to the folder's owner: a server
+ * with its own account could not open files that belong to root.
+ */
+export async function giveToOwner(data: string, user: string | null = null): Promise<void> {
+  if (process.getuid?.() !== 0 || !existsSync(data)) return;
+  const { uid, gid } = (user === null ? null : await idsOf(user)) ?? (await stat(data));
+  if (uid === 0) return;
+  try {
+    // It goes through no link, not even one that the account puts there meanwhile: root would give away files of others.
+    const words = ['-RhP', `${uid}:${gid}`, await realpath(data)];
+    await run('env', ['LC_ALL=C', 'chown', ...words]);
+  } catch (cause) {
+    const { code, stderr, message } = cause as ExecFileException;
+    const lines = `${stderr ?? ''}`.split('\n').filter((line) => line !== '');
+    // A running server may remove some of its files meanwhile.
+    const wrong = lines.find((line) => !line.endsWith(': No such file or directory'));
+    // It did not run, or not to its end: `env` ends with 126 or 127 if there is no program to run.
+    const isUndone = typeof code !== 'number' || code >= 126 || lines.length === 0;
+    if (wrong === undefined && !isUndone) return;
+    const why = wrong ?? lines[0] ?? message.trim();
+    throw new CommandError(`${data} cannot be given to the account of the server: ${why}`);
   }
 }

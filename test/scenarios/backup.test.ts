@@ -1,6 +1,6 @@
 /** A backup made beside a running server is that server again, somewhere else. */
 import { spawnSync } from 'node:child_process';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
@@ -100,6 +100,28 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   const newer = whole.toString('latin1').replace(schema, (digits) => '9'.repeat(digits.length));
   expect(await refusal(Buffer.from(newer, 'latin1'))).toContain('made by a newer postrider');
 });
+
+it.skipIf(process.getuid?.() !== 0)(
+  'leaves the files with the account of the folder if root runs it',
+  async () => {
+    const folder = await temporaryFolder(scope);
+    await (await startInstance(scope, { folder })).stop();
+    const file = join(await temporaryFolder(scope), 'copy');
+    expect(await command(['backup', file, '--data', folder])).toMatchObject({ code: 0 });
+    const data = await temporaryFolder(scope);
+    await chown(data, 65_534, 65_534);
+    const others = async () => {
+      const names = await readdir(data);
+      const owners = await Promise.all(names.map(async (name) => (await stat(join(data, name))).uid));
+      return names.filter((_, i) => owners[i] !== 65_534);
+    };
+    expect(await command(['restore', file, '--data', data])).toMatchObject({ code: 0 });
+    expect(await others()).toEqual([]);
+    expect(await command(['queue', '--data', data])).toMatchObject({ code: 0 });
+    expect(await others()).toEqual([]);
+    expect(await readdir(data)).toContain('postrider.db-lock');
+  },
+);
 
 it('names the database that cannot be copied', async () => {
   const folder = await temporaryFolder(scope);

@@ -10,6 +10,7 @@ import { loadConfig } from '../../config.ts';
 import { openApi, runningApi } from '../api-client.ts';
 import { commandLine, quoted } from '../called-as.ts';
 import { type CommandContext, type CommandGroup, example } from '../command.ts';
+import { giveToOwner } from '../files.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { addressProblem, askAtTerminal, askNobody, Stopped } from './ask.ts';
 import { addDomain } from './domain-step.ts';
@@ -22,7 +23,7 @@ import { addPerson } from './person-step.ts';
 import { checkFlags, chooseRoute, withAnyPassword } from './route-step.ts';
 import type { Setup, SetupOptions, SetupReport } from './setup.ts';
 import { makeToken } from './token-step.ts';
-import { agreePlan, giveToOwner } from './write-step.ts';
+import { agreePlan } from './write-step.ts';
 
 /** Keys of `postrider.json` that are flags of this command. */
 const KEYS = [
@@ -168,11 +169,10 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
   let verified = false;
   try {
     await plan.write();
+    await giveToOwner(setup.data, plan.user);
     // Without a domain and a person, the database is left to the first start of the server.
     if (name !== null || setup.ask.asks || options.person !== undefined) {
       await setup.withApi(async (api) => {
-        // Before anybody is asked: where the terminal goes away at a prompt, this process ends there.
-        await giveToOwner(setup.data, plan.user);
         const domain = name === null ? null : await addDomain(setup, api, name);
         if (domain !== null) await makeToken(setup, api, domain.Domain);
         await addPerson(setup, api);
@@ -189,7 +189,7 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
       }, 'http,deliver');
     }
   } finally {
-    // Also after an error: a server with its own account could not read files that belong to root.
+    // Also after an error.
     await giveToOwner(setup.data, plan.user);
   }
   const running = (await runningApi({ data: setup.data }, setup.terminal, false)) !== null;

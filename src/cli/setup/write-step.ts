@@ -2,7 +2,7 @@
  * Shows what `setup` will write, and writes it: the data folder (0700), `postrider.json` (0600), the systemd unit and
  * its account. Each file is replaced in one step or stays unchanged; steps that are already done are skipped.
  */
-import { type ExecFileException, execFile } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { DATA_FILES, makeFolder } from '../../lib/data-files.ts';
 import { writeWhole } from '../../lib/whole-file.ts';
 import { whyNot } from '../../lib/why-not.ts';
+import { idsOf } from '../files.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { type ConfigObject, fileText, isSame, mergeAnswers, shownChange } from './config-file.ts';
 import { folderProblem, launcherPath } from './folder-step.ts';
@@ -139,7 +140,7 @@ async function chooseUnit(setup: Setup): Promise<Unit | null> {
   const user = options.user ?? (root ? await accountFor(owner) : userInfo().username);
   const { config } = setup.load();
   // An account is created only for the unit of this machine. For another path, its name may be a mistake.
-  if (path !== UNIT && !(await accountExists(user)))
+  if (path !== UNIT && (await idsOf(user)) === null)
     setup.say(
       `Warning: this machine has no account ${user}. Make it before the unit is started, or name another with --user.`,
     );
@@ -160,7 +161,7 @@ async function chooseUnit(setup: Setup): Promise<Unit | null> {
   const before = await unitBefore(path);
   if (before !== null && !before.startsWith(WRITTEN) && !(await mayReplace(setup, path, before, text)))
     return { path, before, text: before, user: userOf(before), newAccount: false };
-  return { path, before, text, user, newAccount: root && path === UNIT && !(await accountExists(user)) };
+  return { path, before, text, user, newAccount: root && path === UNIT && (await idsOf(user)) === null };
 }
 
 async function unitBefore(path: string): Promise<string | null> {
@@ -211,13 +212,6 @@ async function accountFor(owner: number | null): Promise<string> {
   }
 }
 
-async function accountExists(user: string): Promise<boolean> {
-  return run('id', ['-u', user]).then(
-    () => true,
-    () => false,
-  );
-}
-
 async function makeAccount(user: string, data: string): Promise<void> {
   try {
     await run('useradd', [
@@ -256,34 +250,4 @@ async function isGiven(unit: Unit, owner: number): Promise<boolean> {
   if (unit.newAccount) return true;
   const ids = await idsOf(unit.user);
   return ids !== null && ids.uid !== 0 && ids.uid !== owner;
-}
-
-async function idsOf(user: string): Promise<{ uid: number; gid: number } | null> {
-  if (!(await accountExists(user))) return null;
-  const [uid, gid] = [await run('id', ['-u', user]), await run('id', ['-g', user])];
-  return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
-}
-
-/**
- * If root runs this, gives the data folder with its new files to the account of the server, or to the folder's owner.
- */
-export async function giveToOwner(data: string, user: string | null): Promise<void> {
-  if (process.getuid?.() !== 0 || !existsSync(data)) return;
-  const { uid, gid } = (user === null ? null : await idsOf(user)) ?? (await stat(data));
-  if (uid === 0) return;
-  try {
-    // It goes through no link, not even one that the account puts there meanwhile: root would give away files of others.
-    const words = ['-RhP', `${uid}:${gid}`, await realpath(data)];
-    await run('env', ['LC_ALL=C', 'chown', ...words]);
-  } catch (cause) {
-    const { code, stderr, message } = cause as ExecFileException;
-    const lines = `${stderr ?? ''}`.split('\n').filter((line) => line !== '');
-    // A running server may remove some of its files meanwhile.
-    const wrong = lines.find((line) => !line.endsWith(': No such file or directory'));
-    // It did not run, or not to its end: `env` ends with 126 or 127 if there is no program to run.
-    const isUndone = typeof code !== 'number' || code >= 126 || lines.length === 0;
-    if (wrong === undefined && !isUndone) return;
-    const why = wrong ?? lines[0] ?? message.trim();
-    throw new CommandError(`${data} cannot be given to the account of the server: ${why}`);
-  }
 }
