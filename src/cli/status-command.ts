@@ -11,11 +11,23 @@ export const statusCommand: CommandGroup = (program) => {
     .description('show what needs attention, and what to do about it')
     .addHelpText('after', example('postrider status'))
     .asks(async (ctx, api) => {
-      const answer = await api.call<AttentionAnswer>('GET', '/attention');
+      const asked = await api.call<AttentionAnswer>('GET', '/attention');
+      const own = api.alone === null ? [] : [notRunning(api.alone)];
+      const answer = { ...asked, Items: [...own, ...asked.Items] };
       ctx.print(answer, statusText(ctx, answer));
       if (answer.Items.some(({ Severity }) => Severity === 'Failing')) ctx.fail();
     });
 };
+
+/** The API of this command is one that was started for it. */
+function notRunning(folder: string): AttentionItem {
+  return {
+    ...{ Kind: 'server', Severity: 'Failing', Subject: 'process', Command: 'postrider serve' },
+    ...{ Since: null, Until: null, Waiting: null, Action: null },
+    Message: `No server runs on ${folder}: nothing is accepted or sent.`,
+    Fix: 'Start it, with systemctl start postrider if setup wrote a unit. If it ends by itself, the log says why: journalctl -u postrider -p warning',
+  };
+}
 
 function statusText(ctx: CommandContext, answer: AttentionAnswer): string {
   const { critical, normal, bulk } = answer.Waiting;

@@ -79,6 +79,11 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   await (await startInstance(scope, { folder })).stop();
   const file = join(await temporaryFolder(scope), 'copy');
   expect(await command(['backup', file, '--data', folder])).toMatchObject({ code: 0 });
+  const status = await command(['status', '--data', folder]);
+  expect([status.code, status.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^FAIL {2}No server runs on .*: nothing is accepted or sent/),
+  ]);
   const whole = await readFile(file);
   const refusal = async (bytes: Uint8Array) => {
     const bad = join(await temporaryFolder(scope), 'bad');
