@@ -1,5 +1,7 @@
+import { fstatSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
+import { ConfigError } from '../config.ts';
 import { reportFailure } from './failure.ts';
 
 it.each([
@@ -13,4 +15,14 @@ it.each([
   });
   expect(reportFailure(cause, { stderr: stderr as never, environment: {} }, false)).toBe(1);
   expect(String(stderr.read())).toBe(`postrider: /srv/b1.part cannot be used: ${why} (open)\n`);
+});
+
+it('is an error in the journal of systemd, each line of it', () => {
+  const stderr = new PassThrough();
+  const { dev, ino } = fstatSync(2);
+  const environment = { JOURNAL_STREAM: `${dev}:${ino}` };
+  reportFailure(new ConfigError(['a: wrong', 'b: wrong']), { stderr: stderr as never, environment }, false);
+  const lines = String(stderr.read()).trimEnd().split('\n');
+  expect(lines.length).toBeGreaterThan(1);
+  expect(lines.filter((line) => !line.startsWith('<3>'))).toEqual([]);
 });

@@ -3,6 +3,7 @@
  * The JSON has these members of the API's refusals: `Error`, and `Errors` if the server sent them; and `ExitCode`.
  */
 import { ConfigError } from '../config.ts';
+import { asErrors, isJournal } from '../lib/log-sink.ts';
 import { whyNot } from '../lib/why-not.ts';
 import { CommandError, jsonText, printableLines, type Terminal, UsageError } from './terminal.ts';
 
@@ -18,7 +19,10 @@ export function reportFailure(
   if (json) {
     const named = cause instanceof UsageError || cause instanceof CommandError ? cause.errors : [];
     stderr.write(failureLine(message, code, named));
-  } else stderr.write(`postrider: ${printableLines(message)}\n`);
+  } else {
+    const text = `postrider: ${printableLines(message)}\n`;
+    stderr.write(isJournal(2, environment.JOURNAL_STREAM) ? asErrors(text) : text);
+  }
   if (code === 1 && environment.POSTRIDER_LOG_LEVEL === 'debug') stderr.write(`${stack}\n`);
   return code;
 }

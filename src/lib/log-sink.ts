@@ -43,6 +43,11 @@ export function withPriorities(lines: string): string {
   return lines.replace(/^\{"level":"([a-z]{1,9})"/gm, (head, level) => (PRIORITIES[level] ?? '') + head);
 }
 
+/** Lines of text, with the priority of errors. */
+export function asErrors(text: string): string {
+  return text.replace(/^(?=.)/gm, '<3>');
+}
+
 /** `journal`: the descriptor leads to it. */
 export function createLogSink(fd: number, clock: Clock, { journal = false } = {}): LogSink {
   let kept = '';

@@ -66,6 +66,8 @@ export function unitText({ program, data, user, lowPorts, credentials }: UnitFac
     // A file of the Debian package; elsewhere it may be missing.
     'EnvironmentFile=-/etc/default/postrider',
     `ExecStart=${command}${credentials.map(({ key }) => ` --${key} ${handed(key)}`).join('')}`,
+    // Otherwise the journal names Node.
+    'SyslogIdentifier=postrider',
     'ExecReload=/bin/kill -HUP $MAINPID',
     ...credentials.map(({ key, file }) => `LoadCredential=${key}:${unitPath(file)}`),
     ...(lowPorts ? ['AmbientCapabilities=CAP_NET_BIND_SERVICE'] : []),
