@@ -172,6 +172,10 @@ describe.skipIf(!possible)('the Debian package', () => {
     await writeFile(join(data(), 'postrider.json'), '{}');
     await mkdir(join(root, 'etc/systemd/system'), { recursive: true });
     await writeFile(join(root, 'etc/systemd/system/postrider.service'), '# Written by postrider setup. …\n');
+    await rm(join(folder, 'active'), { force: true });
+    expect(await install('0.2.0')).toContain(
+      'does not run. To start it, now and with the machine: systemctl enable',
+    );
     expect(await dpkg('--purge', 'postrider')).toContain(
       '/var/lib/postrider stays: it holds mail, keys and events.',
     );
