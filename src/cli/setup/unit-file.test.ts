@@ -34,6 +34,7 @@ describe('unitText', () => {
     expect(text).not.toMatch(/AmbientCapabilities|LoadCredential/);
     expect(text).toContain('CapabilityBoundingSet=\n');
     expect(unitText({ ...FACTS, user: 'root' })).not.toContain('CapabilityBoundingSet');
+    expect(text).toContain('\nSyslogIdentifier=postrider\nLogRateLimitBurst=1000000\n');
     // Without these, five failures in ten seconds would be the last attempt to start it.
     expect(text).toMatch(/\[Unit\][^[]*\nStartLimitIntervalSec=0\n[^[]*\[Service\][^[]*\nRestartSec=5\n/);
   });

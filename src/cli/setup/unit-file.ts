@@ -68,6 +68,8 @@ export function unitText({ program, data, user, lowPorts, credentials }: UnitFac
     `ExecStart=${command}${credentials.map(({ key }) => ` --${key} ${handed(key)}`).join('')}`,
     // Otherwise the journal names Node.
     'SyslogIdentifier=postrider',
+    // A busy server writes more than journald keeps of one service, errors among it; 0 would mean its usual limit.
+    'LogRateLimitBurst=1000000',
     'ExecReload=/bin/kill -HUP $MAINPID',
     ...credentials.map(({ key, file }) => `LoadCredential=${key}:${unitPath(file)}`),
     ...(lowPorts ? ['AmbientCapabilities=CAP_NET_BIND_SERVICE'] : []),
