@@ -172,8 +172,13 @@ export async function openApi(
     const { startServer } = await import('../server.ts');
     server = await startServer({ mode, loaded, logs: silentLoggers, version });
   } catch (cause) {
-    const pid = isLocked(cause as Error) ? pidOfServer(config.data) : null;
-    if (pid === null) throw explainStart(cause, config);
+    if (!isLocked(cause as Error)) throw explainStart(cause, config);
+    const pid = pidOfServer(config.data);
+    // It says where it listens when it does.
+    if (pid === null)
+      throw new CommandError(
+        `${(cause as Error).message} If it is the server of this folder that is starting, wait a moment: it answers when its log says "started".`,
+      );
     throw new CommandError(
       `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
     );

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { readTarHeader, TAR_BLOCK, tarPadding } from '../../src/lib/tar.ts';
+import { takeLock } from '../../src/store/sqlite/engine/lock.ts';
 import { command, startCommand } from './commands.ts';
 import {
   addDomain,
@@ -79,6 +80,10 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   await (await startInstance(scope, { folder })).stop();
   const file = join(await temporaryFolder(scope), 'copy');
   expect(await command(['backup', file, '--data', folder])).toMatchObject({ code: 0 });
+  const lock = takeLock(join(folder, 'postrider.db'));
+  const early = await command(['status', '--data', folder]);
+  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('is starting, wait a moment')]);
+  lock.release();
   const status = await command(['status', '--data', folder]);
   expect([status.code, status.stdout]).toEqual([
     1,
