@@ -152,10 +152,11 @@ export function loadConfig(
         // For a secret key, the value in the message could be the secret itself.
         const holdsSecret = facts.secret === true || facts.shown !== undefined;
         const { code, message } = cause as NodeJS.ErrnoException;
+        const fix = code === 'EACCES' ? '; let the user that runs postrider read it' : '';
         problems.push(
           holdsSecret
-            ? `${variable}_FILE: the file it names cannot be read (${code ?? 'not a path'})`
-            : `${variable}_FILE "${path}": cannot be read (${message})`,
+            ? `${variable}_FILE: the file it names cannot be read (${code ?? 'not a path'})${fix}`
+            : `${variable}_FILE "${path}": cannot be read (${message})${fix}`,
         );
       }
     }
