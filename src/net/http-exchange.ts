@@ -152,8 +152,8 @@ export function exchangeHttp(
       // A socket that could not even begin looks like one that was used before.
       if (stage === 'waiting' || stage === 'connecting' || error.syscall === 'connect') {
         const fault = localFault(error, { address });
-        // What is not permitted may stay so for ever, and for this receiver alone.
-        const reason = fault === null || isDenied(error) ? 'connect' : 'local';
+        // What is not permitted, or has no route, may stay so for ever, and for this receiver alone.
+        const reason = fault === null || mayBeForOne(error) ? 'connect' : 'local';
         finish({ kind: 'unconnected', reason, detail: fault ?? detail });
       } else if (stage === 'securing') finish({ kind: 'failed', reason: 'tls', detail });
       else if (isReused && !hasAnswer && isConnectionLoss(error)) finish({ kind: 'went-stale' });
@@ -268,8 +268,8 @@ function readBody(
   });
 }
 
-function isDenied(error: NodeJS.ErrnoException): boolean {
-  return error.code === 'EACCES' || error.code === 'EPERM';
+function mayBeForOne({ code = '' }: NodeJS.ErrnoException): boolean {
+  return ['EACCES', 'EPERM', 'ENETUNREACH', 'ENETDOWN'].includes(code);
 }
 
 function isConnectionLoss(error: NodeJS.ErrnoException): boolean {

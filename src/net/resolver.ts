@@ -227,7 +227,7 @@ export function createResolver(
     for (;;) {
       const reply = await askBelievable(target, type, asker);
       if (reply.kind === 'failure') {
-        if (reply.reason !== 'malformed') noteUnanswered(zoneOf(target));
+        if (reply.reason !== 'malformed' && reply.reason !== 'local') noteUnanswered(zoneOf(target));
         return reply;
       }
       noteAnswered();

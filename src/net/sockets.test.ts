@@ -101,6 +101,49 @@ describe('connecting', () => {
     expect(stdout).toMatch(files);
   });
 
+  it('tells a missing route of this machine from one that a router on the way misses', () => {
+    const path = (file: string) => JSON.stringify(new URL(file, import.meta.url).pathname);
+    const program = `
+      (async () => {
+        const { connectTcp } = await import(${path('./sockets.ts')});
+        const { createDnsClient } = await import(${path('./dns-client.ts')});
+        const { systemClock: clock } = await import(${path('../lib/clock.ts')});
+        const random = (await import(${path('../lib/random.ts')})).createSystemRandom();
+        for (const address of ['198.51.100.1', '203.0.113.1', '2001:db8::1']) {
+          const { kind, detail } = await connectTcp({ address, port: 25, timeoutMs: 5_000, clock });
+          console.log(address, kind, detail);
+        }
+        const servers = () => [{ address: '198.51.100.1', port: 53 }];
+        const asked = await createDnsClient({ clock, random, servers }).query('example.com', 'MX');
+        console.log('dns', asked.reason, asked.detail);
+        process.exit();
+      })();`;
+    // A router without a way onward, and this machine behind it.
+    const network = `
+      unshare --net sleep 60 & router=$!
+      while [ $(readlink /proc/$router/ns/net) = $(readlink /proc/self/ns/net) ]; do sleep 0.01; done
+      ip link add here type veth peer name there netns $router && ip link set here up
+      nsenter -t $router -n sh -c 'ip addr add 192.0.2.1/24 dev there && ip link set there up && echo 1 >/proc/sys/net/ipv4/ip_forward'
+      ip addr add 192.0.2.2/24 dev here && ip route add 203.0.113.0/24 via 192.0.2.1 && echo made
+      "$0" -e "$1"
+      kill $router`;
+    const own = ['--user', '--map-root-user', '--net', 'sh', '-c', network, process.execPath, program];
+    const { stdout } = spawnSync('unshare', own, { encoding: 'utf8' });
+    if (!stdout?.startsWith('made')) {
+      process.stderr.write('SKIPPED: routes: no network of its own can be made here\n');
+      return;
+    }
+    const noRoute = 'this machine has no route to 198.51.100.1 (ENETUNREACH): ';
+    expect(stdout.split('\n')).toMatchObject([
+      'made',
+      expect.stringContaining(`198.51.100.1 local ${noRoute}`),
+      '203.0.113.1 unreachable ENETUNREACH',
+      '2001:db8::1 unreachable ENETUNREACH',
+      expect.stringMatching(/^dns local .*has no route to 198\.51\.100\.1 .*ip route/),
+      '',
+    ]);
+  });
+
   it('gives up when its time is over, leaving no socket', async () => {
     const { port, close } = await listen();
     // A clock on which every limit is over at once.

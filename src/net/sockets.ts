@@ -4,6 +4,7 @@
  * `error` listener, so that a reset before the owner adds its own listeners cannot end the process. Failures (refused,
  * unreachable, too slow, aborted, a fault of this machine) are values, and no socket stays open then.
  */
+import { createSocket } from 'node:dgram';
 import { connect, isIP, isIPv6, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
@@ -30,6 +31,8 @@ export type Connect = (request: ConnectRequest) => Promise<ConnectResult>;
 
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN', 'EADDRNOTAVAIL']);
 
+const DISCARD_PORT = 9;
+
 /** What is wrong at this machine, and what to do; null: the fault is not here. Also of a datagram that is sent. */
 export function localFault(
   { code, syscall }: NodeJS.ErrnoException,
@@ -50,23 +53,42 @@ export function localFault(
       if (syscall === 'bind' && wanted.localAddress !== undefined)
         return `the source address ${wanted.localAddress} is not an address of this machine (EADDRNOTAVAIL): add it with ip address add, or correct it under sources in postrider.json`;
       // Where IPv6 is routed and this machine has no address, the system says the same.
-      if (isIPv6(wanted.address) && !hasIPv6()) return null;
+      if (isIPv6(wanted.address) && !has('IPv6')) return null;
       return portsUsedUp(code);
     // The same with a source address.
     case 'EADDRINUSE':
       return portsUsedUp(code);
+    case 'ENETUNREACH':
+    case 'ENETDOWN':
+      // A machine that reaches others over IPv4 needs no IPv6: then it is the far end that cannot be reached without.
+      if (isIPv6(wanted.address) && has('IPv4')) return null;
+      return `this machine has no route to ${wanted.address} (${code}): look at its interfaces (ip link) and its routes (ip route)`;
     default:
       return null;
   }
+}
+
+/** Whether the system knows a way to an address; nothing is sent. A router that knows none causes the same error as no way from here. */
+function hasRoute({ address, localAddress }: ConnectRequest): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+    const settle = (known: boolean) => {
+      socket.close();
+      resolve(known);
+    };
+    socket.once('error', () => settle(false));
+    socket.once('connect', () => settle(true));
+    socket.bind({ address: localAddress }, () => socket.connect(DISCARD_PORT, address));
+  });
 }
 
 function portsUsedUp(code: string): string {
   return `all local ports to this host are in use (${code}): widen net.ipv4.ip_local_port_range (sysctl), or allow fewer connections (max-connections)`;
 }
 
-function hasIPv6(): boolean {
+function has(family: 'IPv4' | 'IPv6'): boolean {
   return Object.values(networkInterfaces()).some((all) =>
-    all?.some(({ family, internal, scopeid }) => family === 'IPv6' && !internal && scopeid === 0),
+    all?.some((own) => own.family === family && !own.internal && !(own.scopeid ?? 0)),
   );
 }
 
@@ -124,9 +146,11 @@ export function connectTcp(request: ConnectRequest): Promise<ConnectResult<Socke
       settle({ kind: 'timeout', detail: `no connection within ${timeoutMs} ms` });
     });
     signal?.addEventListener('abort', onAbort, { once: true });
-    socket.on('error', (error: NodeJS.ErrnoException) => {
+    socket.on('error', async (error: NodeJS.ErrnoException) => {
+      if (settled) return;
       const fault = localFault(error, request);
-      if (fault !== null) settle({ kind: 'local', detail: fault });
+      const isFar = error.code === 'ENETUNREACH' && (await hasRoute(request));
+      if (fault !== null && !isFar) settle({ kind: 'local', detail: fault });
       else settle({ kind: failureKind(error.code), detail: error.code ?? error.message });
     });
     socket.once('connect', () => settle({ kind: 'connected', socket }));
