@@ -7,8 +7,11 @@
 export type DnsFailureReason = 'timeout' | 'servfail' | 'refused' | 'malformed' | 'network' | 'local';
 
 export type DnsAnswer<T> =
-  /** At least one record. `secure`: the AD bit of a resolver that is trusted to validate. */
-  | ({ kind: 'found'; records: readonly T[]; secure: boolean } & Lifetime)
+  /**
+   * At least one record. `secure`: the AD bit of a resolver that is trusted to validate. `alias`: the name is an alias, and the
+   * records are those of this name.
+   */
+  | ({ kind: 'found'; records: readonly T[]; secure: boolean; alias?: string } & Lifetime)
   /** NODATA: the name exists, this type does not. */
   | ({ kind: 'no-data'; secure: boolean } & Lifetime)
   /** NXDOMAIN: the name does not exist. */

@@ -14,6 +14,8 @@ export interface MxHost {
   preference: number;
   /** At least one; IPv4 before IPv6, in random order within the family. All passed the filter. */
   addresses: string[];
+  /** The name that has the addresses, where `name` is an alias of it. */
+  alias?: string;
   /** Every answer about its addresses was DNSSEC-validated, as DANE needs; one that failed does not count. */
   secure: boolean;
 }
@@ -142,10 +144,12 @@ async function lookUpHost(
     options.ipv6 ? [resolver.a(name), resolver.aaaa(name)] : [resolver.a(name)],
   );
   const addresses: string[] = [];
+  let alias: string | undefined;
   const refusals: string[] = [];
   let isOwn = false;
   for (const answer of answers) {
     if (answer.kind !== 'found') continue;
+    alias = answer.alias;
     for (const address of shuffled(answer.records, options.random)) {
       const verdict = options.filter.check(address);
       if (verdict.allowed) addresses.push(address);
@@ -160,6 +164,7 @@ async function lookUpHost(
     const secure = answers.every((answer) => answer.kind === 'failure' || answer.secure);
     const host = {
       name,
+      ...(alias === undefined ? {} : { alias }),
       preference: record.preference,
       addresses: addresses.slice(0, MAX_ADDRESSES),
       secure,

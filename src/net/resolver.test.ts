@@ -377,7 +377,12 @@ describe('aliases', () => {
     dns.set('a.test', { CNAME: 'b.test', ttl: 90 });
     dns.set('b.test', { CNAME: 'c.test' });
     dns.set('c.test', { MX: ['mx.test'], A: ['192.0.2.3'] });
-    expect(await resolver.a('a.test')).toMatchObject({ records: ['192.0.2.3'], ttlSeconds: 90 });
+    expect(await resolver.a('a.test')).toMatchObject({
+      records: ['192.0.2.3'],
+      ttlSeconds: 90,
+      alias: 'c.test',
+    });
+    expect(await resolver.a('c.test')).not.toHaveProperty('alias');
     dns.set('far.test', { CNAME: 'elsewhere.test' });
     dns.set('elsewhere.test', { A: ['192.0.2.4'], negativeTtl: null });
     expect(await resolver.a('far.test')).toMatchObject({ records: ['192.0.2.4'] });

@@ -239,7 +239,10 @@ export function createResolver(
       for (;;) {
         const records = found.filter((record) => record.name === target);
         if (records.length > 0) {
-          return foundAnswer(records, aliasTtlSeconds, secure);
+          return {
+            ...foundAnswer(records, aliasTtlSeconds, secure),
+            ...(target === name ? {} : { alias: target }),
+          };
         }
         const alias = message.answers.find((record) => record.type === 'CNAME' && record.name === target);
         if (alias?.type !== 'CNAME') break;

@@ -91,7 +91,7 @@ export interface HandshakeRequest {
   /** Name for SNI and for the certificate check; an IP address is checked as such and not sent as SNI. */
   host: string;
   mode: TlsMode;
-  /** What `dane` compares the certificate with; without it nothing matches. */
+  /** What `dane` compares the certificate with, and the name for SNI; without it nothing matches. */
   dane: DaneRequest | null;
   /** As what a valid certificate is reported. */
   verifiedAs: 'pkix' | 'mta-sts';
@@ -184,12 +184,13 @@ function certificateTrouble(code: string | null): string {
 /** Performs the handshake within `timeoutMs`. Never throws; after `failed` the connection is destroyed. */
 export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
   const { socket, host, mode, dane, contexts, timeoutMs, clock } = request;
+  const name = (mode === 'dane' ? dane?.names[0] : undefined) ?? host;
   return new Promise((resolve) => {
     const limited = limitHandshake(socket);
     const options: ConnectionOptions = {
       socket: limited.stream,
       host,
-      servername: isIP(host) === 0 ? host : '',
+      servername: isIP(name) === 0 ? name : '',
       secureContext: contexts.forMode(mode, request.smallClientHello),
       // Checked below, so that a refusal includes the certificate's facts.
       rejectUnauthorized: false,

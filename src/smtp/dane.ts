@@ -32,7 +32,10 @@ const QUICK_CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 's
 export interface DaneRequest {
   /** Usable records, at least one: see `usableTlsa`. */
   records: readonly TlsaRecord[];
-  /** Names of which a DANE-TA certificate must have one: the MX host and the recipient domain (RFC 7672 §3.2.2). */
+  /**
+   * Names of which a DANE-TA certificate must have one (RFC 7672 §3.2.2): first the name that has the records, which is also
+   * given to the server (SNI, §8.1), and the recipient domain.
+   */
   names: readonly string[];
 }
 

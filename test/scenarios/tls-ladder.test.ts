@@ -105,6 +105,10 @@ beforeAll(async () => {
     'dane.example': { MX: ['mx.dane.example'], ...secure },
     'mx.dane.example': { A: ['127.0.0.3'], ...secure },
     [`_${port}._tcp.mx.dane.example`]: { TLSA: tlsa(unknown.spkiDer), ...secure },
+    'alias.example': { MX: ['mx.alias.example'], ...secure },
+    'mx.alias.example': { CNAME: 'mx.dane.example', ...secure },
+    'other-alias.example': { MX: ['mx.other-alias.example'], ...secure },
+    'mx.other-alias.example': { CNAME: 'mx.mismatch.example', ...secure },
     'mismatch.example': { MX: ['mx.mismatch.example'], ...secure },
     'mx.mismatch.example': { A: ['127.0.0.2'], ...secure },
     [`_${port}._tcp.mx.mismatch.example`]: { TLSA: tlsa(unknown.spkiDer), ...secure },
@@ -222,6 +226,11 @@ describe('with DANE', () => {
 
   it('waits where another certificate is shown, valid or not', async () => {
     expect(await waits('mismatch.example')).toMatch(/^tls_failed: .*DANE/);
+  });
+
+  it('looks at the TLSA records of the name that an alias leads to', async () => {
+    expect(await delivered('alias.example')).toContain('certificate verified by DANE');
+    expect(await waits('other-alias.example')).toMatch(/^tls_failed: .*records of mx\.mismatch\.example/);
   });
 
   it('waits where TLSA records cannot be looked up', async () => {

@@ -11,8 +11,16 @@ const found = (usage: number, secure = true): DnsAnswer<TlsaRecord> => ({
   ttlSeconds: 300,
   secure,
 });
-const NO_DATA: DnsAnswer<TlsaRecord> = { kind: 'no-data', ttlSeconds: 300, secure: true };
-const BOGUS: DnsAnswer<TlsaRecord> = { kind: 'failure', reason: 'servfail', detail: 'SERVFAIL' };
+const NO_DATA: Extract<DnsAnswer<never>, { kind: 'no-data' }> = {
+  kind: 'no-data',
+  ttlSeconds: 300,
+  secure: true,
+};
+const BOGUS: Extract<DnsAnswer<never>, { kind: 'failure' }> = {
+  kind: 'failure',
+  reason: 'servfail',
+  detail: 'SERVFAIL',
+};
 const policy = (mode: MtaStsPolicy['mode'], mx = 'mx.example.net'): MtaStsPolicy => ({
   mode,
   mx: [mx],
@@ -29,13 +37,19 @@ const QUESTION: TlsQuestion = {
   policy: null,
 };
 
-async function plan(tlsa: DnsAnswer<TlsaRecord>, over: Partial<TlsQuestion> = {}) {
+/** `without`: names that have no TLSA records; `alias`: what is said of the host as an alias. */
+async function plan(
+  tlsa: DnsAnswer<TlsaRecord>,
+  over: Partial<TlsQuestion> = {},
+  { without = [], alias = BOGUS }: { without?: readonly string[]; alias?: DnsAnswer<string> } = {},
+) {
   const asked: string[] = [];
   const resolver = {
     tlsa: async (name: string) => {
       asked.push(name);
-      return tlsa;
+      return without.includes(name) ? NO_DATA : tlsa;
     },
+    cname: async () => alias,
   };
   const answer = await planTls(resolver, { ...QUESTION, ...over });
   return {
@@ -91,6 +105,45 @@ describe('the ladder', () => {
   it('asks for TLSA only where both MX and addresses were validated', async () => {
     for (const over of [{ mxSecure: false }, { host: { name: 'mx.example.net', secure: false } }]) {
       expect(await plan(BOGUS, over)).toMatchObject({ basis: 'opportunistic', asked: [] });
+    }
+  });
+
+  describe('of a host that is an alias', () => {
+    const host = { name: 'mx.example.net', alias: 'mail.example.org', secure: true };
+    const [first, second] = ['_25._tcp.mail.example.org', '_25._tcp.mx.example.net'] as const;
+
+    it('takes the TLSA records of the name that it leads to', async () => {
+      expect(await aliased(found(3), {})).toMatchObject({
+        ...{ asked: [first], mode: 'dane' },
+        plan: { dane: { names: ['mail.example.org', 'example.net'] } },
+      });
+      expect(await aliased(found(0), {})).toMatchObject({ asked: [first], mode: 'required' });
+    });
+
+    it('takes its own where that name has none', async () => {
+      expect(await aliased(found(3), {}, { without: [first] })).toMatchObject({
+        asked: [first, second],
+        plan: { dane: { names: ['mx.example.net', 'example.net'] } },
+      });
+      expect(await aliased(NO_DATA, {})).toMatchObject({ asked: [first, second], mode: 'opportunistic' });
+    });
+
+    it('takes its own where the alias was validated and what it leads to was not', async () => {
+      const to = (secure: boolean): DnsAnswer<string> => ({
+        ...{ kind: 'found', records: ['mail.example.org'], ttlSeconds: 300 },
+        secure,
+      });
+      expect(await aliased(found(3), { secure: false }, { alias: to(true) })).toMatchObject({
+        ...{ asked: [second], mode: 'dane' },
+        plan: { dane: { names: ['mx.example.net', 'example.net'] } },
+      });
+      const unsigned = await aliased(found(3), { secure: false }, { alias: to(false) });
+      expect(unsigned).toMatchObject({ asked: [], mode: 'opportunistic' });
+      expect(await aliased(found(3), { secure: false })).toMatchObject({ kind: 'unusable' });
+    });
+
+    function aliased(tlsa: DnsAnswer<TlsaRecord>, over: object, more: Parameters<typeof plan>[2] = {}) {
+      return plan(tlsa, { host: { ...host, ...over } }, more);
     }
   });
 

@@ -12,8 +12,9 @@
  * not be used now: if DNSSEC is used, a failed look-up never lowers the requirement.
  */
 
-import type { DnsAnswer, TlsaRecord } from '../../../net/dns-types.ts';
+import type { TlsaRecord } from '../../../net/dns-types.ts';
 import { isNamedByPolicy, type MtaStsPolicy } from '../../../net/mta-sts.ts';
+import type { FullResolver } from '../../../net/resolver.ts';
 import type { TlsMode } from '../../../smtp/client-tls.ts';
 import { type DaneRequest, usableTlsa } from '../../../smtp/dane.ts';
 import type { TlsPolicyType, TlsResult } from '../../../store/topics/tls.ts';
@@ -47,8 +48,8 @@ export interface TlsQuestion {
   recipientDomain: string;
   /** The MX answer (or the proof that there is none) was validated, which DANE requires. */
   mxSecure: boolean;
-  /** `secure`: its address answers were validated. */
-  host: { name: string; secure: boolean };
+  /** `secure`: its address answers were validated. `alias`: the name that has the addresses, where this one is its alias. */
+  host: { name: string; secure: boolean; alias?: string };
   port: number;
   /** The sender's domain requires verified TLS. */
   requireTls: boolean;
@@ -59,20 +60,16 @@ export interface TlsQuestion {
 }
 
 /** The plan for one host. Never rejects. */
-export async function planTls(
-  resolver: { tlsa(name: string): Promise<DnsAnswer<TlsaRecord>> },
-  asked: TlsQuestion,
-): Promise<TlsPlanAnswer> {
+export async function planTls(resolver: DaneResolver, asked: TlsQuestion): Promise<TlsPlanAnswer> {
   const { recipientDomain, host, policy } = asked;
-  const dane =
-    asked.mxSecure && host.secure ? await lookUpDane(resolver, `_${asked.port}._tcp.${host.name}`) : 'none';
+  const dane = asked.mxSecure ? await lookUpDane(resolver, host, asked.port) : 'none';
   if (typeof dane === 'object' && dane.kind === 'failure') {
     const detail = `TLSA records of ${host.name} cannot be looked up, so its certificate cannot be checked (DANE): ${dane.detail}`;
     return { kind: 'unusable', detail, policy: 'tlsa', result: 'dnssec-invalid' };
   }
   const common = { onlyFor: recipientDomain, dane: null, testing: null };
   if (typeof dane === 'object') {
-    const request: DaneRequest = { records: dane.records, names: [host.name, recipientDomain] };
+    const request: DaneRequest = { records: dane.records, names: [dane.base, recipientDomain] };
     const basis = asked.requireTls ? 'sender' : 'dane';
     return plan({
       ...common,
@@ -115,7 +112,7 @@ export async function planTls(
 }
 
 /** Who requires TLS with a host, for people who examine a failure; '' if nobody does. */
-export function askedBy({ basis, mode }: TlsPlan, host: string, recipientDomain: string): string {
+export function askedBy({ basis, mode, dane }: TlsPlan, host: string, recipientDomain: string): string {
   switch (basis) {
     case 'sender':
       return 'the sender domain requires verified TLS (RequireTls)';
@@ -123,7 +120,7 @@ export function askedBy({ basis, mode }: TlsPlan, host: string, recipientDomain:
       return `the MTA-STS policy of ${recipientDomain} requires a valid certificate`;
     case 'dane':
       return mode === 'dane'
-        ? `TLSA records of ${host} (DANE) say which certificate it must have`
+        ? `TLSA records of ${dane?.names[0] ?? host} (DANE) say which certificate it must have`
         : `TLSA records of ${host} (DANE) require TLS`;
     case 'provider':
       return 'this receiver gets mail under TLS only, because it refused mail in the clear or shaping data say so (tls)';
@@ -167,19 +164,36 @@ export function mayCarry(
 type Dane =
   | 'none'
   | 'unusable'
-  | { kind: 'usable'; records: readonly TlsaRecord[] }
+  | { kind: 'usable'; base: string; records: readonly TlsaRecord[] }
   | { kind: 'failure'; detail: string };
 
-async function lookUpDane(
-  resolver: { tlsa(name: string): Promise<DnsAnswer<TlsaRecord>> },
-  name: string,
-): Promise<Dane> {
-  const answer = await resolver.tlsa(name);
-  if (answer.kind === 'failure') return { kind: 'failure', detail: answer.detail };
-  // Not validated: the record could be forged, so the host counts as one without DANE (RFC 7672 §2.1.2).
-  if (answer.kind !== 'found' || !answer.secure) return 'none';
-  const records = usableTlsa(answer.records);
-  return records.length === 0 ? 'unusable' : { kind: 'usable', records };
+type DaneResolver = Pick<FullResolver, 'tlsa' | 'cname'>;
+
+async function lookUpDane(resolver: DaneResolver, host: TlsQuestion['host'], port: number): Promise<Dane> {
+  const bases = await tlsaBases(resolver, host);
+  if ('detail' in bases) return bases;
+  for (const base of bases) {
+    const answer = await resolver.tlsa(`_${port}._tcp.${base}`);
+    if (answer.kind === 'failure') return answer;
+    // Not validated: the record could be forged, so the host counts as one without DANE (RFC 7672 §2.1.2).
+    if (answer.kind !== 'found' || !answer.secure) continue;
+    const records = usableTlsa(answer.records);
+    return records.length === 0 ? 'unusable' : { kind: 'usable', base, records };
+  }
+  return 'none';
+}
+
+/** The names that may have the TLSA records, in the order of asking (RFC 7672 §2.2.2). */
+async function tlsaBases(
+  resolver: DaneResolver,
+  { name, alias, secure }: TlsQuestion['host'],
+): Promise<readonly string[] | { kind: 'failure'; detail: string }> {
+  if (alias === undefined) return secure ? [name] : [];
+  if (secure) return [alias, name];
+  // An alias that is signed and leads to a zone that is not.
+  const answer = await resolver.cname(name);
+  if (answer.kind === 'failure') return answer;
+  return answer.kind === 'found' && answer.secure ? [name] : [];
 }
 
 function plan(made: TlsPlan): TlsPlanAnswer {
