@@ -90,6 +90,23 @@ describe.skipIf(!loopback6)('IPv6', () => {
     expect((await lastEvent(id)).RemoteMta).toContain('[127.0.0.1]');
   });
 
+  it('is given up at once for IPv4 where the receiver takes no mail over it', async () => {
+    const access = '550 5.7.510 Access denied, [choosy.example] does not accept email over IPv6';
+    const over6 = await startScriptedMx({ rcpt: access }, { host: '::1' });
+    const busyOnce = [{ banner: '421 4.3.2 busy' }, {}];
+    const over4 = await startScriptedMx(busyOnce, { host: '127.0.0.77', port: over6.port });
+    dns.set('choosy.example', { MX: ['mx.choosy.example'] });
+    dns.set('mx.choosy.example', { A: ['127.0.0.77'], AAAA: ['::1'] });
+    const choosy = await start({ ipv6: 'on', 'mx-port': String(over6.port) });
+    const own = await addDomain(choosy, 'example.com');
+    const id = await sendTo('a@choosy.example', choosy, own);
+    expect((await choosy.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered', Attempts: 1 });
+    expect((await lastEvent(id, choosy)).RemoteMta).toContain('[127.0.0.77]');
+    expect(over6.connections.map(({ commands }) => commands.at(-1))).toEqual(['QUIT']);
+    await choosy.stop();
+    await Promise.all([over4.close(), over6.close()]);
+  });
+
   it('is not used unless it is switched on', async () => {
     const without = await start({});
     const own = await addDomain(without, 'example.com');

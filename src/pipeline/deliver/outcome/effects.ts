@@ -38,6 +38,7 @@ const EFFECTS: Readonly<Partial<Record<Category, Effects>>> = {
   ip_blocklisted: { path: 'suspended', ...OUR_ADDRESS },
   ptr_missing: OUR_ADDRESS,
   helo: OUR_ADDRESS,
+  ipv6_refused: { ipv4Only: true },
   tls_required: { path: 'tls', wantTls: true },
   service_unavailable: { relay: 'several' },
   relay_login_failed: { relay: 'one' },

@@ -40,6 +40,7 @@ const ABOUT_US: ReadonlySet<Category> = new Set([
   'ip_blocklisted',
   'ptr_missing',
   'helo',
+  'ipv6_refused',
   'tls_required',
 ]);
 

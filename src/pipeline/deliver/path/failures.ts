@@ -3,6 +3,7 @@
  * is sent. One row gets the failure of the path in its timeline, without counting an attempt; rows that wait only show
  * the reason, and nothing in the store is rewritten. One message alone never blocks a path.
  */
+import { isIPv6 } from 'node:net';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { isRelaySite } from '../../../model/route.ts';
@@ -224,6 +225,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   ): boolean {
     if (item === undefined || link === undefined) return false;
     if (outcome.category === 'tls_required') return underTls(item, link);
+    if (outcome.category === 'ipv6_refused') return overIpv4(item, link);
     if (outcome.category !== 'connection_limited') return false;
     if (!maySendAgain(item) || (links.size() <= 1 && taken <= 1)) return false;
     links.leave(link);
@@ -237,6 +239,14 @@ export function createPathFailures(deps: Deps): PathFailures {
   function underTls(item: ReadyItem, link: Link): boolean {
     if (!maySendAgain(item) || link.session.tls !== null) return false;
     links.leaveThose(({ session }) => session.tls === null);
+    sendAgain(item);
+    return true;
+  }
+
+  /** The far end takes no mail over IPv6: from now on IPv4 is used, and the message is sent again at once. */
+  function overIpv4(item: ReadyItem, link: Link): boolean {
+    if (!maySendAgain(item) || !isIPv6(link.endpoint.address)) return false;
+    links.leaveThose(({ endpoint }) => isIPv6(endpoint.address));
     sendAgain(item);
     return true;
   }

@@ -129,7 +129,7 @@ export async function transact(
     if (reached) warm.onOutcome(outcome);
     if (outcome.kind !== 'again' || !isUntried(result))
       metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
-    if (connector.replied(link.endpoint, outcome, one.delivery.messageId)) {
+    if (connector.replied(link.endpoint, outcome, one.delivery)) {
       parts.links.leaveThose(
         ({ endpoint }) => endpoint.host === host && endpoint.port === link.endpoint.port,
       );

@@ -4,6 +4,7 @@
  * work, DNS answers, which hosts require TLS or IPv4, and whether anything leaves this machine at all.
  */
 import { isIPv4, isIPv6 } from 'node:net';
+import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { OpenFailure, OpenResult } from '../../../smtp/client-types.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
 import { categoryOf, effectsOf, relayRefusal } from '../outcome/effects.ts';
@@ -17,6 +18,9 @@ import type { Egress } from './routes.ts';
 
 export type SmtpEgress = Extract<Egress, { kind: 'smtp' }>;
 
+/** The message that was answered; its connection may have been opened for another domain. */
+type Replied = Pick<ClaimedDelivery, 'messageId' | 'recipientDomain'>;
+
 /** The route of one path, as it is used. */
 export interface Connector {
   /** The endpoints; if one target fails, the next of the list is used. Never rejects. */
@@ -29,7 +33,7 @@ export interface Connector {
    * The far end's answer to a message. Returns true if it is a relay that does not accept our mail, and another of the
    * list may: the message is then sent at once, on none of the connections to this relay.
    */
-  replied(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
+  replied(endpoint: Endpoint, outcome: Outcome, delivery: Replied): boolean;
   /** The first message of a session with TLS was answered, or (`why`) the session ended before that. */
   firstUnderTls(endpoint: Endpoint, why: string | null): void;
   /** Whether the far end gets one message at a time, to test whether it accepts our mail again. */
@@ -74,11 +78,11 @@ export function createConnectors(deps: {
         if (reason === 'aborted' || endpoint.route !== 'mx') return;
         // None of the addresses could be used: the next attempt asks the DNS again.
         if (endpoint.isLast) endpoints.forget(endpoint.recipientDomain);
-        hostRefused(endpoint, { ...effectsOf(category), dnsAgain: undefined });
+        hostRefused(endpoint, endpoint.recipientDomain, { ...effectsOf(category), dnsAgain: undefined });
       },
-      replied(endpoint, outcome, messageId) {
+      replied(endpoint, outcome, { messageId, recipientDomain }) {
         if (endpoint.route === 'relay') return relayReplied(egress, endpoint, outcome, messageId);
-        hostRefused(endpoint, effectsOf(categoryOf(outcome)));
+        hostRefused(endpoint, recipientDomain, effectsOf(categoryOf(outcome)));
         return false;
       },
       firstUnderTls: opener.firstUnderTls,
@@ -110,11 +114,12 @@ export function createConnectors(deps: {
 
   function hostRefused(
     endpoint: Endpoint,
+    recipientDomain: string,
     { dnsAgain, wantTls, ipv4Only }: { [name in 'dnsAgain' | 'wantTls' | 'ipv4Only']?: true | undefined },
   ): void {
-    if (dnsAgain) endpoints.forget(endpoint.recipientDomain);
+    if (dnsAgain) endpoints.forget(recipientDomain);
     if (wantTls) opener.tlsDemanded(endpoint);
-    if (ipv4Only && isIPv6(endpoint.address)) endpoints.avoidIpv6(endpoint.recipientDomain);
+    if (ipv4Only && isIPv6(endpoint.address)) endpoints.avoidIpv6(recipientDomain);
   }
 
   function relayReplied(

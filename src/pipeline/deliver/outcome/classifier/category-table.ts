@@ -135,6 +135,16 @@ export const TABLE = {
     means: 'The receiver does not accept the name that this server gives itself in EHLO.',
     fix: 'The operator sets `hostname` to a name that is in DNS and resolves to the sending address: `postrider doctor` shows what is missing.',
   },
+  ipv6_refused: {
+    scope: 'path',
+    temporary: path(30 * MINUTE),
+    permanent: defer(30 * MINUTE),
+    soft: true,
+    fault: 'receiver',
+    means: 'The receiver takes no mail over IPv6.',
+    next: 'The message is sent again at once over IPv4. Where the receiver has no IPv4 address, its mail waits, and is given up after four hours.',
+    fix: 'Nothing needs to be done; mail to this domain goes over IPv4 for a day. A receiver that has IPv6 addresses only has to take mail there.',
+  },
   tls_required: {
     scope: 'path',
     temporary: path(10 * MINUTE),
