@@ -85,12 +85,20 @@ export async function* pagesOf<Answer extends Pick<Page<unknown>, 'NextCursor'>>
   path: string,
 ): AsyncGenerator<Answer> {
   const limited = `${path}${path.includes('?') ? '&' : '?'}Limit=100`;
-  for (let after: string | null = ''; after !== null; ) {
-    const query: string = after === '' ? '' : `&After=${encodeURIComponent(after)}`;
-    const page: Answer = await api.call<Answer>('GET', `${limited}${query}`);
-    yield page;
+  yield* portionsOf((after) =>
+    api.call<Answer>('GET', after === undefined ? limited : `${limited}&After=${encodeURIComponent(after)}`),
+  );
+}
+
+/** The answers to a request that is repeated with the cursor of the answer before, until there is none. */
+export async function* portionsOf<Answer extends Pick<Page<unknown>, 'NextCursor'>>(
+  ask: (after: string | undefined) => Promise<Answer>,
+): AsyncGenerator<Answer> {
+  for (let after: string | null | undefined; after !== null; ) {
+    const answer: Answer = await ask(after);
+    yield answer;
     // A server that is older than the command, until it is restarted, has lists of one page.
-    after = page.NextCursor ?? null;
+    after = answer.NextCursor ?? null;
   }
 }
 

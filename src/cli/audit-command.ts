@@ -4,7 +4,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { queryOf } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
-import { SAME_WITH_JSON, shortened, table, withWhole } from './terminal.ts';
+import { SAME_WITH_JSON, shortened, tableOf, withWhole } from './terminal.ts';
 
 interface AuditOptions {
   who?: string;
@@ -32,10 +32,9 @@ export const auditCommand: CommandGroup = (program) => {
 };
 
 function auditText({ Items }: Page<AuditAnswer>): string {
-  if (Items.length === 0) return 'No change is recorded.';
-  return table([
+  return tableOf(
     ['TIME', 'WHO', 'OPERATION', 'RESOURCE', 'CHANGED', 'FROM'],
-    ...Items.map((item) => [
+    Items.map((item) => [
       item.Time,
       shortened(item.WhoName === '' ? item.WhoID : item.WhoName, 40),
       item.Operation,
@@ -43,5 +42,6 @@ function auditText({ Items }: Page<AuditAnswer>): string {
       shortened(item.Changed.join(' '), 80),
       item.IP,
     ]),
-  ]);
+    'No change is recorded.',
+  );
 }

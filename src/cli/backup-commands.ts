@@ -14,7 +14,7 @@ import { createSystemRandom } from '../lib/random.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { giveToOwner } from './files.ts';
-import { createProgress } from './progress.ts';
+import { withProgress } from './progress.ts';
 import { CommandError } from './terminal.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -33,11 +33,13 @@ export const backupCommands: CommandGroup = (program) => {
         process.kill(process.pid, signal);
       };
       for (const signal of SIGNALS) process.once(signal, interrupted);
-      const facts = await withProgress(ctx, (progress) =>
+      const facts = await withProgress(ctx.terminal, 'octets', (progress) =>
         writeBackup({ folder, database, file: to, clock: systemClock, progress }),
-      ).finally(() => {
-        for (const signal of SIGNALS) process.removeListener(signal, interrupted);
-      });
+      )
+        .catch(explained)
+        .finally(() => {
+          for (const signal of SIGNALS) process.removeListener(signal, interrupted);
+        });
       ctx.print(
         { File: to, ...answer(facts) },
         `${to}: ${facts.bytes} octets, with ${facts.files.join(', ')}. It gives full access: keep it as safe as the data folder. ${DATA_FILES.config} and certificates are not in it: keep copies of your own.`,
@@ -54,9 +56,9 @@ export const backupCommands: CommandGroup = (program) => {
       const hold = options.send
         ? null
         : newHold('restore', 'restored from a backup: what waits may have been sent after it was made');
-      const facts = await withProgress(ctx, (progress) =>
+      const facts = await withProgress(ctx.terminal, 'octets', (progress) =>
         restoreBackup({ folder, file: resolve(file), hold, progress }),
-      );
+      ).catch(explained);
       await giveToOwner(folder);
       const held = facts.waiting > 0 && hold !== null;
       const lines = [
@@ -134,19 +136,8 @@ function places(ctx: CommandContext): { folder: string; database: string } {
   return { folder: config.data, database };
 }
 
-async function withProgress<Result>(
-  ctx: CommandContext,
-  work: (progress: (done: number, total: number | null) => void) => Promise<Result>,
-): Promise<Result> {
-  const progress = createProgress(ctx.terminal.stderr, systemClock, 'octets');
-  try {
-    return await work((done, total) => progress.at(done, total));
-  } catch (cause) {
-    if (cause instanceof BackupError) throw new CommandError(cause.message);
-    throw cause;
-  } finally {
-    progress.end();
-  }
+function explained(cause: unknown): never {
+  throw cause instanceof BackupError ? new CommandError(cause.message) : cause;
 }
 
 function answer(facts: BackupFacts) {

@@ -2,13 +2,12 @@
  * `causes` lists what failed or waits for the same reason; `causes resend` queues all of it again after the problem was
  * fixed.
  */
-import { systemClock } from '../lib/clock.ts';
 import type { CauseItem, ResendAnswer } from '../listeners/http/operations/causes.ts';
 import type { Page } from '../listeners/http/paging.ts';
-import { EXISTING } from './api-client.ts';
+import { EXISTING, portionsOf, queryOf } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printPages } from './lists.ts';
-import { createProgress } from './progress.ts';
+import { withProgress } from './progress.ts';
 import { shortened, table, UsageError, withWhole } from './terminal.ts';
 
 /** More are only in `--json`. */
@@ -35,22 +34,21 @@ export const causeCommands: CommandGroup = (program) => {
       }
       await ctx.withApi(async (api) => {
         const cause = await api.call<CauseItem>('GET', `/causes/${id}`);
-        const progress = createProgress(ctx.terminal.stderr, systemClock, 'queued again');
-        const total = cause.Waiting + cause.Failed;
+        const portions = portionsOf((After) =>
+          api.call<ResendAnswer>('POST', `/causes/${id}/resend${queryOf({ After })}`),
+        );
         const sum = { Queued: 0, Opened: 0, LeftOut: { Suppressed: 0, ContentGone: 0, Moved: 0 } };
-        for (let after: string | null = ''; after !== null; ) {
-          const path = `/causes/${id}/resend${after === '' ? '' : `?After=${after}`}`;
-          const answer: ResendAnswer = await api.call<ResendAnswer>('POST', path);
-          sum.Queued += answer.Queued;
-          sum.Opened += answer.Opened;
-          sum.LeftOut.Suppressed += answer.LeftOut.Suppressed;
-          sum.LeftOut.ContentGone += answer.LeftOut.ContentGone;
-          sum.LeftOut.Moved += answer.LeftOut.Moved;
-          const { Suppressed, ContentGone, Moved } = sum.LeftOut;
-          progress.at(sum.Queued + Suppressed + ContentGone + Moved, total);
-          after = answer.NextCursor;
-        }
-        progress.end();
+        await withProgress(ctx.terminal, 'queued again', async (progress) => {
+          for await (const answer of portions) {
+            sum.Queued += answer.Queued;
+            sum.Opened += answer.Opened;
+            sum.LeftOut.Suppressed += answer.LeftOut.Suppressed;
+            sum.LeftOut.ContentGone += answer.LeftOut.ContentGone;
+            sum.LeftOut.Moved += answer.LeftOut.Moved;
+            const { Suppressed, ContentGone, Moved } = sum.LeftOut;
+            progress(sum.Queued + Suppressed + ContentGone + Moved, cause.Waiting + cause.Failed);
+          }
+        });
         const { Suppressed, ContentGone, Moved } = sum.LeftOut;
         const opened = sum.Opened === 0 ? '' : ' Their paths were closed and are tried now.';
         ctx.print(

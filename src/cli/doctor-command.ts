@@ -5,7 +5,7 @@ import type { DomainCheckItem } from '../listeners/http/operations/domain-checks
 import { queryOf } from './api-client.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
-import { CommandError, styled } from './terminal.ts';
+import { CommandError, counted, styled } from './terminal.ts';
 
 export const doctorCommand: CommandGroup = (program) => {
   program
@@ -55,8 +55,7 @@ function summary(checks: readonly DomainCheckItem[]): string {
   const count = (status: DomainCheckItem['Status']) =>
     checks.filter(({ Status }) => Status === status).length;
   const unknown = count('Unknown') === 0 ? '' : `${count('Unknown')} unknown, `;
-  const warnings = count('Warning') === 1 ? '1 warning' : `${count('Warning')} warnings`;
-  return `${count('Ok')} ok, ${unknown}${warnings}, ${count('Failed')} failed.`;
+  return `${count('Ok')} ok, ${unknown}${counted(count('Warning'), 'warning')}, ${count('Failed')} failed.`;
 }
 
 /** Without a running server there are no listeners to test. */

@@ -6,7 +6,7 @@ import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printTable } from './lists.ts';
 import { recordsText } from './record-text.ts';
 import { readSettings, settingRows } from './setting-words.ts';
-import { table } from './terminal.ts';
+import { counted, table } from './terminal.ts';
 
 export const domainCommands: CommandGroup = (program) => {
   const domain = program.command('domain').description('sender domains');
@@ -88,7 +88,7 @@ export const domainCommands: CommandGroup = (program) => {
       if (isUndecided) {
         lines.push(
           '',
-          `It could not be found out whether ${found.Domain} is in order: ${unknown.length} ${unknown.length === 1 ? 'look-up' : 'look-ups'} failed, so its status is that of before.`,
+          `It could not be found out whether ${found.Domain} is in order: ${counted(unknown.length, 'look-up')} failed, so its status is that of before.`,
           `Find out why: ${ctx.command('doctor')}`,
         );
       }

@@ -1,11 +1,10 @@
 /** `erase` removes a person's data permanently, so it asks for confirmation first. */
-import { systemClock } from '../lib/clock.ts';
 import type { EraseAnswer } from '../listeners/http/operations/erase.ts';
-import { EXISTING } from './api-client.ts';
+import { EXISTING, portionsOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
-import { createProgress } from './progress.ts';
-import { printable } from './terminal.ts';
+import { withProgress } from './progress.ts';
+import { counted, printable } from './terminal.ts';
 
 /** Messages that one request of an erasure looks at: some seconds of work. */
 const PER_REQUEST = 10_000;
@@ -20,20 +19,17 @@ export const eraseCommand: CommandGroup = (program) => {
       await confirm(ctx.terminal, `Erase all data of ${printable(address)} permanently`, options.yes);
       await ctx.withApi(async (api) => {
         const sum = { Messages: 0, Events: 0, Pending: 0 };
-        const progress = createProgress(ctx.terminal.stderr, systemClock, 'percent');
-        try {
-          for (let after: string | null = ''; after !== null; ) {
-            const body: object = { Email: address, Limit: PER_REQUEST, After: after || undefined };
-            const done = await api.call<EraseAnswer>('POST', '/erase', body);
+        const portions = portionsOf((After) =>
+          api.call<EraseAnswer>('POST', '/erase', { Email: address, Limit: PER_REQUEST, After }),
+        );
+        await withProgress(ctx.terminal, 'percent', async (progress) => {
+          for await (const done of portions) {
             sum.Messages += done.Messages;
             sum.Events += done.Events;
             sum.Pending += done.Pending;
-            progress.at(Math.floor(done.Share * 100), 100);
-            after = done.NextCursor;
+            progress(Math.floor(done.Share * 100), 100);
           }
-        } finally {
-          progress.end();
-        }
+        });
         ctx.print(sum, eraseText(address, sum));
       }, EXISTING);
     });
@@ -45,9 +41,5 @@ function eraseText(address: string, { Messages, Events, Pending }: Erased): stri
   const done = `${address}: masked in ${counted(Messages, 'message')} and ${counted(Events, 'event')}; the content of mail to this address is removed.`;
   return Pending === 0
     ? done
-    : `${done}\n${counted(Pending, 'message')} with this address ${Pending === 1 ? 'is' : 'are'} not final yet. Run this again later.`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
+    : `${done}\n${counted(Pending, 'message with this address is', 'messages with this address are')} not final yet. Run this again later.`;
 }

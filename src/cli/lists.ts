@@ -7,7 +7,7 @@ import type { TokenAnswer } from '../listeners/http/operations/tokens.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { type Api, EXISTING, everyItem, everyPage } from './api-client.ts';
 import type { CommandContext } from './command.ts';
-import { table } from './terminal.ts';
+import { tableOf } from './terminal.ts';
 
 /** Prints a row for each item of the list at `path`, or `empty` if there is none. */
 export function printTable<Item>(
@@ -19,7 +19,8 @@ export function printTable<Item>(
 ): Promise<void> {
   return ctx.withApi(async (api) => {
     const items = await everyItem<Item>(api, path);
-    ctx.print(items, items.length === 0 ? empty : table([head, ...items.map((item) => rowOf(item))]));
+    const rows = items.map((item) => rowOf(item));
+    ctx.print(items, tableOf(head, rows, empty));
   }, EXISTING);
 }
 
@@ -35,7 +36,7 @@ export function printMade<Item extends { CreatedBy: string | null }>(
     const items = await everyItem<Item>(api, path);
     const names = await makersOf(api, items);
     const rows = items.map((item) => rowOf(item, names.get(item.CreatedBy ?? '') || (item.CreatedBy ?? '-')));
-    ctx.print(items, items.length === 0 ? empty : table([head, ...rows]));
+    ctx.print(items, tableOf(head, rows, empty));
   }, EXISTING);
 }
 

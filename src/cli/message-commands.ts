@@ -12,7 +12,7 @@ import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.
 import { type CommandGroup, example } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
 import { messageText } from './message-text.ts';
-import { printableLines, table, UsageError } from './terminal.ts';
+import { counted, printableLines, tableOf, UsageError } from './terminal.ts';
 
 type MessageFilters = {
   [name in 'status' | 'to' | 'recipientDomain' | 'from' | 'subject' | 'tag']?: string;
@@ -67,7 +67,7 @@ export const messageCommands: CommandGroup = (program) => {
         const none = isAboutSomebody
           ? `No messages. Mail that was not accepted is listed by: ${ctx.command('refusals')}`
           : 'No messages.';
-        ctx.print(Items, rows.length === 0 ? none : table([head, ...rows]));
+        ctx.print(Items, tableOf(head, rows, none));
       }, EXISTING);
     });
 
@@ -104,7 +104,7 @@ export const messageCommands: CommandGroup = (program) => {
       const body = await api.call<CancelAnswer>('POST', `/email/${encodeURIComponent(id)}/cancel`);
       const { Canceled, TooLate } = body;
       const late = TooLate === 0 ? '' : `; ${TooLate} could no longer be stopped`;
-      ctx.print(body, `${recipients(Canceled)} canceled${late}.`);
+      ctx.print(body, `${counted(Canceled, 'recipient')} canceled${late}.`);
     });
 
   program
@@ -116,7 +116,7 @@ export const messageCommands: CommandGroup = (program) => {
       const { Queued, Opened, Closed } = body;
       const opened = Opened === 0 ? '' : '\nIts path was closed and is tried now.';
       const closed = Closed.map((path) => `\nIt waits for its path: ${path.Reason}`).join('');
-      ctx.print(body, `${recipients(Queued)} queued again.${opened}${closed}`);
+      ctx.print(body, `${counted(Queued, 'recipient')} queued again.${opened}${closed}`);
     });
 
   program
@@ -162,10 +162,6 @@ export const messageCommands: CommandGroup = (program) => {
       }, EXISTING);
     });
 };
-
-function recipients(count: number): string {
-  return `${count} ${count === 1 ? 'recipient' : 'recipients'}`;
-}
 
 interface SendOptions {
   from: string;

@@ -5,7 +5,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printPages } from './lists.ts';
-import { SAME_WITH_JSON, shortened, table, withWhole } from './terminal.ts';
+import { SAME_WITH_JSON, shortened, tableOf, withWhole } from './terminal.ts';
 
 export const refusalsCommand: CommandGroup = (program) => {
   program
@@ -21,10 +21,9 @@ export const refusalsCommand: CommandGroup = (program) => {
 };
 
 function refusalsText({ Items }: Page<RefusalItem>): string {
-  if (Items.length === 0) return 'Nothing was refused since the server started.';
-  return table([
+  return tableOf(
     ['TIME', 'TIMES', 'BY', 'WHAT', 'STATUS', 'CODE', 'FROM', 'PEER', 'WHY'],
-    ...Items.map((item) => [
+    Items.map((item) => [
       item.Time,
       String(item.Times),
       shortened(item.TokenName ?? item.TokenID ?? '-', 40),
@@ -35,5 +34,6 @@ function refusalsText({ Items }: Page<RefusalItem>): string {
       item.Peer,
       item.Message,
     ]),
-  ]);
+    'Nothing was refused since the server started.',
+  );
 }

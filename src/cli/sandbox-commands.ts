@@ -7,7 +7,7 @@ import type { CaptureDetail, CaptureSummary } from '../listeners/http/sandbox/ca
 import { EXISTING, queryOf } from './api-client.ts';
 import { type CommandGroup, type ContextCommand, example } from './command.ts';
 import { printTable } from './lists.ts';
-import { CommandError, table, UsageError } from './terminal.ts';
+import { CommandError, tableOf, UsageError } from './terminal.ts';
 
 type Options = Record<string, string | undefined>;
 interface Switches {
@@ -52,7 +52,7 @@ export const sandboxCommands: CommandGroup = (program) => {
       const { Items } = await api.call<{ Items: CaptureSummary[] }>('GET', `/sandbox/messages${query}`);
       const rows = Items.map((item) => [item.ID, item.CapturedAt, item.Inbox, item.EnvelopeTo, item.Subject]);
       const head = ['ID', 'CAPTURED', 'INBOX', 'TO', 'SUBJECT'];
-      ctx.print(Items, rows.length === 0 ? 'Nothing captured.' : table([head, ...rows]));
+      ctx.print(Items, tableOf(head, rows, 'Nothing captured.'));
     });
 
   sandbox

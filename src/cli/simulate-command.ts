@@ -14,7 +14,7 @@ import type { EngineKeys } from '../simulation/plan/plan.ts';
 import type { OwnConfig } from '../simulation/plan/read-plan.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { FORCE, readText, refuseExisting, writeText } from './files.ts';
-import { createProgress } from './progress.ts';
+import { withProgress } from './progress.ts';
 import { CommandError, UsageError } from './terminal.ts';
 
 interface Options {
@@ -90,13 +90,10 @@ async function run(ctx: CommandContext, file: string, options: Options, most: nu
   const stop = (): void => stopping.abort();
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  const progress = createProgress(ctx.terminal.stderr, systemClock, 'recipients');
   try {
-    const forecast = await simulate(read.plan, {
-      ...{ most, clock: systemClock, signal: stopping.signal },
-      progress: (done, total) => progress.at(done, total),
-    });
-    progress.end();
+    const forecast = await withProgress(ctx.terminal, 'recipients', (progress) =>
+      simulate(read.plan, { most, clock: systemClock, signal: stopping.signal, progress }),
+    );
     if (options.html !== undefined) {
       const { forecastPage } = await import('../simulation/forecast-page.ts');
       await writeText(options.html, forecastPage(forecast));
@@ -106,7 +103,6 @@ async function run(ctx: CommandContext, file: string, options: Options, most: nu
     ctx.print(forecastJson(forecast), forecastText(forecast, ctx.terminal.stdout));
     if (forecast.interrupted) ctx.fail();
   } finally {
-    progress.end();
     process.off('SIGINT', stop);
     process.off('SIGTERM', stop);
   }

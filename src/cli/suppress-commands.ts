@@ -1,6 +1,6 @@
 /** `suppress …`: the addresses that a sender domain does not send to; import and export as CSV. */
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { systemClock } from '../lib/clock.ts';
 import { csvLine } from '../lib/csv.ts';
 import { whyNot } from '../lib/why-not.ts';
 import type { SuppressionAnswer } from '../listeners/http/operations/suppressions.ts';
@@ -9,11 +9,11 @@ import { SUPPRESSION_REASONS } from '../model/suppression.ts';
 import { FIELDS } from '../policy/suppressions/import-presets.ts';
 import { EXISTING, pagesOf, queryOf } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
-import { type CommandGroup, example } from './command.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { FORCE, refuseExisting } from './files.ts';
-import { createProgress } from './progress.ts';
+import { withProgress } from './progress.ts';
 import { addedText, addImport, sendItems } from './suppress-import.ts';
-import { CommandError, jsonText, table, UsageError } from './terminal.ts';
+import { CommandError, counted, jsonText, tableOf, UsageError } from './terminal.ts';
 
 const REASONS = `one of ${SUPPRESSION_REASONS.join(', ')}`;
 const EXPORTED = [...FIELDS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule'] as const;
@@ -71,7 +71,7 @@ export const suppressCommands: CommandGroup = (program) => {
         await api.call('DELETE', `/suppressions/${encodeURIComponent(address)}${query}`);
       }
       const { length } = addresses;
-      ctx.print({ Removed: length }, `Removed ${length} ${length === 1 ? 'address' : 'addresses'}.`);
+      ctx.print({ Removed: length }, `Removed ${counted(length, 'address', 'addresses')}.`);
     });
 
   suppress
@@ -101,7 +101,7 @@ export const suppressCommands: CommandGroup = (program) => {
         item.Note === '' ? item.Reply : item.Note,
       ]);
       const head = ['ADDRESS', 'REASON', 'DOMAIN', 'SINCE', 'UNTIL', 'WHY'];
-      ctx.print(Items, rows.length === 0 ? 'Nobody is on the list.' : table([head, ...rows]));
+      ctx.print(Items, tableOf(head, rows, 'Nobody is on the list.'));
     });
 
   addImport(suppress);
@@ -115,46 +115,51 @@ export const suppressCommands: CommandGroup = (program) => {
     .runs(async (ctx, given: string | undefined, options: { domain?: string; force?: boolean }) => {
       const file = given === '-' ? undefined : given;
       if (file !== undefined) await refuseExisting(file, options.force);
-      const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
       await ctx.withApi(
         async (api) => {
-          const out = file === undefined ? ctx.terminal.stdout : createWriteStream(file, { mode: 0o600 });
-          const failed = new Promise<never>((_, reject) => out.once('error', reject));
-          failed.catch(() => {});
-          let count = 0;
-          try {
-            const asJson = file === undefined && ctx.json;
-            out.write(asJson ? '[' : csvLine(EXPORTED));
-            for await (const { Items: items } of pagesOf<Page<SuppressionAnswer>>(
-              api,
-              `/suppressions${queryOf({ Domain: options.domain })}`,
-            )) {
-              const text = asJson
-                ? items.map((item, i) => `${count + i === 0 ? '' : ','}\n${jsonText(item)}`).join('')
-                : items.map((item) => csvLine(EXPORTED.map((name) => item[name] ?? ''))).join('');
-              if (!out.write(text)) {
-                await Promise.race([
-                  failed,
-                  new Promise<void>((resolve) => out.once('drain', () => resolve())),
-                ]);
-              }
-              count += items.length;
-              progress.at(count, null);
-            }
-            if (asJson) out.write('\n]\n');
-            if (file !== undefined) {
-              await Promise.race([failed, new Promise<void>((resolve) => out.end(() => resolve()))]);
-            }
-          } catch (cause) {
-            if (cause instanceof CommandError || cause instanceof UsageError) throw cause;
-            throw new CommandError(`${file ?? 'standard output'} cannot be written: ${whyNot(cause)}`);
-          } finally {
-            progress.end();
-          }
-          const entries = count === 1 ? 'entry' : 'entries';
-          if (file !== undefined) ctx.print({ Exported: count }, `${count} ${entries} written to ${file}.`);
+          const count = await writeList(
+            ctx,
+            pagesOf(api, `/suppressions${queryOf({ Domain: options.domain })}`),
+            file,
+          );
+          if (file !== undefined)
+            ctx.print({ Exported: count }, `${counted(count, 'entry', 'entries')} written to ${file}.`);
         },
         { ...EXISTING, exact: ctx.json || file !== undefined || ctx.terminal.stdout.isTTY !== true },
       );
     });
 };
+
+/** Writes the entries to `file` or standard output; how many there were. */
+async function writeList(
+  ctx: CommandContext,
+  pages: AsyncIterable<Page<SuppressionAnswer>>,
+  file: string | undefined,
+): Promise<number> {
+  const out = file === undefined ? ctx.terminal.stdout : createWriteStream(file, { mode: 0o600 });
+  const failed = new Promise<never>((_, reject) => out.once('error', reject));
+  failed.catch(() => {});
+  const asJson = file === undefined && ctx.json;
+  let count = 0;
+  try {
+    await withProgress(ctx.terminal, 'addresses', async (progress) => {
+      out.write(asJson ? '[' : csvLine(EXPORTED));
+      for await (const { Items: items } of pages) {
+        const text = asJson
+          ? items.map((item, i) => `${count + i === 0 ? '' : ','}\n${jsonText(item)}`).join('')
+          : items.map((item) => csvLine(EXPORTED.map((name) => item[name] ?? ''))).join('');
+        if (!out.write(text)) await Promise.race([failed, once(out, 'drain')]);
+        count += items.length;
+        progress(count, null);
+      }
+      if (asJson) out.write('\n]\n');
+      if (file !== undefined) {
+        await Promise.race([failed, new Promise<void>((resolve) => out.end(() => resolve()))]);
+      }
+    });
+  } catch (cause) {
+    if (cause instanceof CommandError || cause instanceof UsageError) throw cause;
+    throw new CommandError(`${file ?? 'standard output'} cannot be written: ${whyNot(cause)}`);
+  }
+  return count;
+}

@@ -21,8 +21,8 @@ import { each, oneOf } from './arguments.ts';
 import { type CommandContext, type ContextCommand, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { readBytes } from './files.ts';
-import { createProgress } from './progress.ts';
-import { CommandError, printable, shortened, UsageError } from './terminal.ts';
+import { withProgress } from './progress.ts';
+import { CommandError, counted, printable, shortened, UsageError } from './terminal.ts';
 
 const MAX_SHOWN = 10;
 const DEFAULT_REASON = 'Manual' satisfies SuppressionReason;
@@ -229,10 +229,9 @@ function wordsOf(given: readonly string[]): ReadonlyMap<string, SuppressionReaso
 }
 
 async function store(ctx: CommandContext, domain: string, { items }: ImportPlan): Promise<SuppressionsAdded> {
-  const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
   const done: SuppressionsAdded = { Added: 0, Existing: 0 };
-  await ctx.withApi(async (api) => {
-    try {
+  await withProgress(ctx.terminal, 'addresses', (progress) =>
+    ctx.withApi(async (api) => {
       let sent = 0;
       for (const chunk of portionsOf(items)) {
         const rows = chunk.map(({ item }) => item);
@@ -242,12 +241,10 @@ async function store(ctx: CommandContext, domain: string, { items }: ImportPlan)
         done.Added += Added;
         done.Existing += Existing;
         sent += chunk.length;
-        progress.at(sent, items.length);
+        progress(sent, items.length);
       }
-    } finally {
-      progress.end();
-    }
-  });
+    }),
+  );
   return done;
 }
 
@@ -279,6 +276,6 @@ export function sendItems(
 
 /** How many addresses were added, and how many were on the list already. */
 export function addedText({ Added, Existing }: SuppressionsAdded): string {
-  const there = Existing === 0 ? '' : ` ${Existing} ${Existing === 1 ? 'was' : 'were'} on the list already.`;
-  return `Added ${Added} ${Added === 1 ? 'address' : 'addresses'}.${there}`;
+  const there = Existing === 0 ? '' : ` ${counted(Existing, 'was', 'were')} on the list already.`;
+  return `Added ${counted(Added, 'address', 'addresses')}.${there}`;
 }

@@ -116,6 +116,16 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
+/** `rows` as a table below `head`; `none` where there are no rows. */
+export function tableOf(head: readonly string[], rows: readonly (readonly string[])[], none: string): string {
+  return rows.length === 0 ? none : table([head, ...rows]);
+}
+
+/** `1 address`, `2 addresses`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 const WIDEST_TEXT = 110;
 
 /**

@@ -13,7 +13,7 @@ import { EXISTING } from './api-client.ts';
 import { oneOf } from './arguments.ts';
 import { type CommandGroup, type ContextCommand, example } from './command.ts';
 import { printPages } from './lists.ts';
-import { table, UsageError } from './terminal.ts';
+import { counted, table, UsageError } from './terminal.ts';
 import { holdsText, overridesText, relaysText, siteText, stateWord } from './traffic-text.ts';
 
 /** How long `queue try` waits for what comes of it, and how often it looks. */
@@ -128,7 +128,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
       await ctx.withApi(async (api) => {
         const body = await api.call<ReleaseAnswer>('POST', '/queue/release', wanted);
         const { Released } = body;
-        ctx.print(body, `Released ${Released} ${Released === 1 ? 'hold' : 'holds'}.`);
+        ctx.print(body, `Released ${counted(Released, 'hold')}.`);
       }, EXISTING);
     });
 
@@ -173,13 +173,15 @@ function tryText({ Tried, Due, Deferred, Paths }: TryAnswer, retry: string): str
     Tried > 0
       ? 'One message is sent now; if it is accepted, the rest follows.'
       : Due > 0
-        ? `${Paths.every(({ State }) => State === 'closed') ? 'No path is closed. ' : ''}${recipients(Due)} that waited because of an earlier failure or reply: tried now.`
+        ? `${Paths.every(({ State }) => State === 'closed') ? 'No path is closed. ' : ''}${counted(Due, 'recipient')} that waited because of an earlier failure or reply: tried now.`
         : 'Nothing was closed, so there is nothing to try.';
   return [
     what,
     ...(Deferred === 0
       ? []
-      : [`Not tried, because a reply asked to wait: ${recipients(Deferred)}. To try one now: ${retry}`]),
+      : [
+          `Not tried, because a reply asked to wait: ${counted(Deferred, 'recipient')}. To try one now: ${retry}`,
+        ]),
   ].join('\n');
 }
 
@@ -210,10 +212,6 @@ function resultLine(path: PathItem, before: readonly PathItem[]): string | null 
     return `Result: ${path.Site} failed again: ${failed.Text}.${until}`;
   }
   return isTaken ? `Result: ${path.Site} accepted a message: ${taken.Text}` : null;
-}
-
-function recipients(count: number): string {
-  return `${count} ${count === 1 ? 'recipient' : 'recipients'}`;
 }
 
 function pathLine(path: PathItem): string {

@@ -7,7 +7,7 @@ import { withoutPassword, withPassword } from '../lib/postgres-url.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import type { End } from '../transfer/end.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
-import { createProgress } from './progress.ts';
+import { withProgress } from './progress.ts';
 import { CommandError, table, UsageError } from './terminal.ts';
 
 interface Flags {
@@ -85,7 +85,6 @@ async function run(ctx: CommandContext, flags: Flags): Promise<void> {
     return tell(ctx, source.end, await plan(source.end));
   }
   await using target = disposable(await openEnd(to, 'target', systemClock));
-  const progress = createProgress(ctx.terminal.stderr, systemClock, 'rows');
   const startedMs = systemClock.monotonicMs();
   const hold =
     flags.send === true
@@ -96,11 +95,12 @@ async function run(ctx: CommandContext, flags: Flags): Promise<void> {
           reason: 'transferred from another database: release it when this server is the one that sends',
           by: 'transfer',
         };
-  const done = await transfer({
-    ...{ source: source.end, target: target.end, clock: systemClock, hold },
-    id: uuidv7(systemClock, createSystemRandom()),
-    progress: (rows, total) => progress.at(rows, total),
-  }).finally(progress.end);
+  const done = await withProgress(ctx.terminal, 'rows', (progress) =>
+    transfer({
+      ...{ source: source.end, target: target.end, clock: systemClock, hold, progress },
+      id: uuidv7(systemClock, createSystemRandom()),
+    }),
+  );
   const seconds = Math.max(1, Math.round((systemClock.monotonicMs() - startedMs) / 1000));
   const held = done.waiting > 0 && hold !== null;
   const shown = target.end.name;

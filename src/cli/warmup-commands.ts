@@ -5,7 +5,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { warmupPlan } from '../policy/limits/warmup/plan.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printPages } from './lists.ts';
-import { table, UsageError } from './terminal.ts';
+import { table, tableOf, UsageError } from './terminal.ts';
 
 const MAX_PER_DAY = 10_000_000;
 
@@ -58,12 +58,9 @@ export const warmupCommands: CommandGroup = (program) => {
 };
 
 function stateText({ Items }: Page<WarmupItem>): string {
-  if (Items.length === 0) {
-    return 'No source is being warmed up. A new one is named in postrider.json: see docs/howto/warm-up.md.';
-  }
-  return table([
+  return tableOf(
     ['SOURCE', 'PROVIDER', 'BUDGET', 'LAST 24 H', 'DEFERRED TODAY', 'BLOCKED TODAY', 'LAST MESSAGE'],
-    ...Items.map((item) => [
+    Items.map((item) => [
       item.Source,
       item.Provider,
       item.Budget === null ? 'warm' : String(item.Budget),
@@ -72,5 +69,6 @@ function stateText({ Items }: Page<WarmupItem>): string {
       String(item.BlockedToday),
       item.LastUsedAt ?? 'never',
     ]),
-  ]);
+    'No source is being warmed up. A new one is named in postrider.json: see docs/howto/warm-up.md.',
+  );
 }

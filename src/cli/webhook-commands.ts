@@ -1,5 +1,4 @@
 /** `webhook …`: webhooks of a domain. */
-import { systemClock } from '../lib/clock.ts';
 import type {
   ReplayAnswer,
   WebhookCall,
@@ -13,12 +12,12 @@ import type {
 } from '../listeners/http/operations/webhooks.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { WEBHOOK_TOKENS } from '../model/event.ts';
-import { EXISTING, pagesOf } from './api-client.ts';
+import { EXISTING, pagesOf, portionsOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
-import { createProgress } from './progress.ts';
-import { shortened, table, UsageError, withWhole } from './terminal.ts';
+import { withProgress } from './progress.ts';
+import { counted, shortened, tableOf, UsageError, withWhole } from './terminal.ts';
 
 export const webhookCommands: CommandGroup = (program) => {
   const webhook = program.command('webhook').description('callback addresses for events');
@@ -75,7 +74,7 @@ export const webhookCommands: CommandGroup = (program) => {
         item.WebhookURL,
       ]);
       const head = ['ID', 'EVENT', 'STATUS', 'WAITING', 'LAST', 'URL'];
-      const text = rows.length === 0 ? 'No webhooks yet.' : table([head, ...rows]);
+      const text = tableOf(head, rows, 'No webhooks yet.');
       ctx.print(items, withWhole(text, ctx.command('webhook calls ID')));
     });
 
@@ -94,7 +93,7 @@ export const webhookCommands: CommandGroup = (program) => {
         const { Pending } = body;
         const [one, more] =
           status === 'Enabled' ? ['call is made now', 'calls are made now'] : ['call waits', 'calls wait'];
-        const wait = Pending === 0 ? '' : ` ${Pending} ${Pending === 1 ? one : more}.`;
+        const wait = Pending === 0 ? '' : ` ${counted(Pending, one, more)}.`;
         ctx.print(body, `Webhook ${id} is ${status.toLowerCase()}.${wait}`);
       });
   }
@@ -160,7 +159,7 @@ export const webhookCommands: CommandGroup = (program) => {
         item.Tries === 0 ? '' : shortened(answerOf(item.Error, item.ResponseCode, item.ResponseBody), 80),
       ]);
       const head = ['DELIVERY', 'EVENT', 'STATUS', 'TRIES', 'CHANGED', 'NEXT TRY', 'ANSWER'];
-      const text = rows.length === 0 ? 'No calls yet.' : table([head, ...rows]);
+      const text = tableOf(head, rows, 'No calls yet.');
       ctx.print(Items, withWhole(text, ctx.command(`webhook calls ${id} --delivery NUMBER`)));
     });
 
@@ -187,26 +186,21 @@ export const webhookCommands: CommandGroup = (program) => {
       const wanted = replayRequest(options);
       await ctx.withApi(async (api) => {
         const path = `/webhooks/${webhookId(ctx, id)}/replay`;
-        const progress = createProgress(ctx.terminal.stderr, systemClock, 'calls queued');
         // One range for all requests: events that happen meanwhile are called anyway.
         const range = 'DeliveryIDs' in wanted ? wanted : { Until: new Date().toISOString(), ...wanted };
+        const portions = portionsOf((After) => api.call<ReplayAnswer>('POST', path, { ...range, After }));
         let Queued = 0;
-        try {
-          for (let after: string | null = ''; after !== null; ) {
-            const part: object = after === '' ? range : { ...range, After: after };
-            const answer = await api.call<ReplayAnswer>('POST', path, part);
-            Queued += answer.Queued;
-            after = answer.NextCursor;
-            progress.at(Queued, null);
+        await withProgress(ctx.terminal, 'calls queued', async (progress) => {
+          for await (const portion of portions) {
+            Queued += portion.Queued;
+            progress(Queued, null);
           }
-        } finally {
-          progress.end();
-        }
+        });
         const rest =
           Queued > 0
             ? ''
             : ` Calls that wait for their next try are made now by: ${ctx.command(`webhook enable ${id}`)}`;
-        ctx.print({ Queued }, `${Queued} ${Queued === 1 ? 'call' : 'calls'} queued.${rest}`);
+        ctx.print({ Queued }, `${counted(Queued, 'call')} queued.${rest}`);
       }, EXISTING);
     });
 };
