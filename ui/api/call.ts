@@ -41,9 +41,14 @@ export function fieldError(error: Error | null, pointer: string): string | undef
   return error instanceof ApiError ? error.fields.get(pointer) : undefined;
 }
 
+/** What was asked for is not there, or not for this person to know. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
 /** What is to be removed is gone already: somebody else was quicker, or its time was over. Throws every other error. */
 export function unlessGone(error: unknown): void {
-  if (!(error instanceof ApiError && error.status === 404)) throw error;
+  if (!isMissing(error)) throw error;
 }
 
 /** No answer: the server is stopped, starting or out of reach. */
@@ -109,15 +114,28 @@ export async function call<Answer>(method: Method, path: string, options: CallOp
   return (await answer.json()) as Answer;
 }
 
+/** The answers to a request that is repeated with the cursor of the answer before, until there is none. */
+export async function* portionsOf<Answer extends { NextCursor: string | null }>(
+  ask: (after: string | undefined) => Promise<Answer>,
+): AsyncGenerator<Answer> {
+  for (let after: string | null | undefined; after !== null; ) {
+    const answer: Answer = await ask(after);
+    yield answer;
+    after = answer.NextCursor;
+  }
+}
+
 /** Every item of a list, a page after the other; of a very long one the first `maxPages` hundreds. */
-export async function everyItem<Item>(path: string, maxPages: number, signal?: AbortSignal) {
+export async function everyItem<Item>(path: string, maxPages: number, signal: AbortSignal | undefined) {
   const found: Item[] = [];
-  let after: string | null | undefined;
-  for (let pages = 0; pages < maxPages && after !== null; pages += 1) {
-    const query = { Limit: 100, After: after };
-    const page = await call<{ Items: Item[]; NextCursor: string | null }>('GET', path, { query, signal });
-    found.push(...page.Items);
-    after = page.NextCursor;
+  const pages = portionsOf((After) =>
+    call<{ Items: Item[]; NextCursor: string | null }>('GET', path, { query: { Limit: 100, After }, signal }),
+  );
+  let read = 0;
+  for await (const { Items } of pages) {
+    found.push(...Items);
+    read += 1;
+    if (read === maxPages) break;
   }
   return found;
 }

@@ -11,7 +11,7 @@ import type {
   Site,
   TryAnswer,
 } from '../../src/client/api-types.ts';
-import { call, open, part } from './call.ts';
+import { call, open, part, portionsOf } from './call.ts';
 
 export function getQueue(signal?: AbortSignal): Promise<QueueAnswer> {
   return call('GET', '/queue', { signal });
@@ -51,14 +51,13 @@ export async function resendAll(
   { CauseID }: Pick<Cause, 'CauseID'>,
   onQueued: (count: number) => void,
 ): Promise<number> {
+  const portions = portionsOf((After) =>
+    call<ResendAnswer>('POST', `/causes/${CauseID}/resend`, { query: { After } }),
+  );
   let queued = 0;
-  for (let after: string | undefined; ; ) {
-    const portion = await call<ResendAnswer>('POST', `/causes/${CauseID}/resend`, {
-      query: { After: after },
-    });
-    queued += portion.Queued;
+  for await (const { Queued } of portions) {
+    queued += Queued;
     onQueued(queued);
-    if (portion.NextCursor === null) return queued;
-    after = portion.NextCursor;
   }
+  return queued;
 }

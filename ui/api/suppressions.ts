@@ -1,6 +1,6 @@
 /** The suppression lists of the sender domains: one function an operation. */
-import type { Suppression, SuppressionList, SuppressionsAdded } from '../../src/client/api-types.ts';
-import { call, open, part, type Query } from './call.ts';
+import type { SuppressionList, SuppressionsAdded } from '../../src/client/api-types.ts';
+import { call, open, part, portionsOf, type Query } from './call.ts';
 
 const PAGE = 100;
 
@@ -25,16 +25,8 @@ export function listSuppressions(
 }
 
 /** All of them, a page after the other. */
-export async function* everySuppression(
-  filters: Query,
-  signal: AbortSignal,
-): AsyncGenerator<readonly Suppression[]> {
-  for (let after: string | undefined; ; ) {
-    const page = await listSuppressions(filters, after, signal);
-    yield page.Items;
-    if (page.NextCursor === null) return;
-    after = page.NextCursor;
-  }
+export function everySuppression(filters: Query, signal: AbortSignal): AsyncGenerator<SuppressionList> {
+  return portionsOf((after) => listSuppressions(filters, after, signal));
 }
 
 /** At most 1000 at once. */

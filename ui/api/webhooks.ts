@@ -12,7 +12,7 @@ import type {
   WebhookSecretAnswer,
   WebhookTest,
 } from '../../src/client/api-types.ts';
-import { call, open } from './call.ts';
+import { call, open, portionsOf } from './call.ts';
 import { make } from './make.ts';
 
 /** Under what the answers are kept, for whoever changes a webhook. */
@@ -72,13 +72,13 @@ export async function replayCalls(
   which: Omit<ReplayWebhookRequest, 'After'>,
   onQueued: (count: number) => void = () => {},
 ): Promise<number> {
+  const portions = portionsOf((After) =>
+    call<ReplayAnswer>('POST', `/webhooks/${id}/replay`, { body: { ...which, After } }),
+  );
   let queued = 0;
-  for (let after: string | undefined; ; ) {
-    const body = { ...which, ...(after === undefined ? {} : { After: after }) };
-    const portion = await call<ReplayAnswer>('POST', `/webhooks/${id}/replay`, { body });
-    queued += portion.Queued;
+  for await (const { Queued } of portions) {
+    queued += Queued;
     onQueued(queued);
-    if (portion.NextCursor === null) return queued;
-    after = portion.NextCursor;
   }
+  return queued;
 }

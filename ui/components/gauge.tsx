@@ -1,6 +1,7 @@
 /** How much of a limit is used: a bar, and the figures in words. */
 
-const COUNT = new Intl.NumberFormat(undefined);
+import { countText } from './count.ts';
+
 const FILLS = { good: 'bg-good', warn: 'bg-warn', bad: 'bg-bad' } as const;
 
 export function Gauge({
@@ -9,7 +10,7 @@ export function Gauge({
   limit,
   mark,
   tone: fixed,
-  text = COUNT.format,
+  text = (figure) => countText(figure),
   children,
 }: {
   label: string;

@@ -1,9 +1,8 @@
 /** What stands in place of the rows of a list: a skeleton, nothing found, or an error with another try. */
 import { LoaderCircle, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Button } from './button.tsx';
 import type { ListSnapshot } from './live-list.ts';
-import { Notice } from './notice.tsx';
+import { Failed } from './notice.tsx';
 import { messageOf } from './toasts.tsx';
 
 export function ListState<Item>(props: {
@@ -17,10 +16,12 @@ export function ListState<Item>(props: {
   if (state === 'loading') return <Skeleton rowPx={props.rowPx} />;
   if (state === 'failed')
     return (
-      <Notice title="The list cannot be read" icon={<TriangleAlert aria-hidden />}>
-        <p className="mb-3">{messageOf(error)}</p>
-        <Button onClick={reload}>Try again</Button>
-      </Notice>
+      <Failed
+        title="The list cannot be read"
+        icon={<TriangleAlert aria-hidden />}
+        why={messageOf(error)}
+        onAgain={reload}
+      />
     );
   if (items.length === 0 && !hasMore && !loadingMore) return props.empty;
   return (

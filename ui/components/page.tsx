@@ -1,9 +1,8 @@
 /** What a place of one column stands in: its title, what belongs beside it, and below it whatever scrolls. */
 import type { ComponentProps, ReactNode } from 'react';
-import { ApiError, Unreachable } from '../api/call.ts';
+import { ApiError, isMissing, Unreachable } from '../api/call.ts';
 import { BackLink } from './back-link.tsx';
-import { Button } from './button.tsx';
-import { Notice } from './notice.tsx';
+import { Failed } from './notice.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
 import { usePageTitle } from './page-title.ts';
 
@@ -57,21 +56,12 @@ export function NotYet({ error, onAgain }: { error: Error | null; onAgain(): voi
       </div>
     );
   const isClosed = error instanceof ApiError && (error.status === 401 || error.status === 403);
-  const isMissing = error instanceof ApiError && error.status === 404;
-  return (
-    <Notice
-      title={
-        isClosed
-          ? 'This is for operators of the server'
-          : isMissing
-            ? 'This does not exist'
-            : 'This cannot be read now'
-      }
-    >
-      <p className="mb-3">{error.message}</p>
-      <Button onClick={onAgain}>Try again</Button>
-    </Notice>
-  );
+  const title = isClosed
+    ? 'This is for operators of the server'
+    : isMissing(error)
+      ? 'This does not exist'
+      : 'This cannot be read now';
+  return <Failed title={title} why={error.message} onAgain={onAgain} />;
 }
 
 /** A part of a page with its heading. */

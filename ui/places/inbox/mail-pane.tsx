@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ArrowLeft, Download, Link2, MailOpen, Redo2, Send, Trash2 } from 'lucide-react';
 import { type Ref, useEffect, useState } from 'react';
 import type { CaptureDetail } from '../../../src/client/api-types.ts';
-import { ApiError } from '../../api/call.ts';
+import { isMissing } from '../../api/call.ts';
 import { getCapture, releaseCapture, sourceUrl } from '../../api/captures.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button, IconButton } from '../../components/button.tsx';
@@ -11,7 +11,7 @@ import { copyText } from '../../components/copy.tsx';
 import { downloadFrom } from '../../components/download.ts';
 import { SendDialog } from '../../components/mail/send-dialog.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
-import { Notice } from '../../components/notice.tsx';
+import { Failed, Notice } from '../../components/notice.tsx';
 import { FirstMail } from './first-mail.tsx';
 import { MailHead } from './mail/mail-head.tsx';
 import { MailViews } from './mail/mail-views.tsx';
@@ -73,7 +73,15 @@ function Mail({ id, onBack, onDelete, onMark }: MailProps) {
     return (
       <>
         <div className="flex h-12 items-center px-3">{back}</div>
-        {error !== null && <Failed error={error} onAgain={() => void refetch()} />}
+        {isMissing(error) ? (
+          <Notice title="This mail is not here any more">
+            It was deleted, or removed because of its age.
+          </Notice>
+        ) : (
+          error !== null && (
+            <Failed title="The mail cannot be read" why={error.message} onAgain={() => void refetch()} />
+          )
+        )}
       </>
     );
   return (
@@ -85,18 +93,6 @@ function Mail({ id, onBack, onDelete, onMark }: MailProps) {
       <MailHead mail={data} />
       <MailViews mail={data} />
     </>
-  );
-}
-
-function Failed({ error, onAgain }: { error: Error; onAgain(): void }) {
-  const isGone = error instanceof ApiError && error.status === 404;
-  return isGone ? (
-    <Notice title="This mail is not here any more">It was deleted, or removed because of its age.</Notice>
-  ) : (
-    <Notice title="The mail cannot be read">
-      <p className="mb-3">{error.message}</p>
-      <Button onClick={onAgain}>Try again</Button>
-    </Notice>
   );
 }
 

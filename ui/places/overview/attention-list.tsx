@@ -1,4 +1,5 @@
 /** What is wrong, the worst first: a sentence, since when, how much mail it concerns, what to do, and the button for it. */
+
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, CircleDashed, TriangleAlert } from 'lucide-react';
@@ -8,6 +9,7 @@ import { commandOf, ME, mayDo } from '../../api/me.ts';
 import { act } from '../../api/overview.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
+import { countOf } from '../../components/count.ts';
 import { withLocalTimes } from '../../components/local-times.ts';
 import { Ago, Lasting, NextTry, Until } from '../../components/time.tsx';
 import { messageOf, toast } from '../../components/toasts.tsx';
@@ -203,8 +205,7 @@ function Facts({ item: { Kind, Since, Until: until, Waiting } }: { item: Attenti
   const facts = [
     Waiting === null ? null : (
       <span key="waiting" className="tabular-nums">
-        {Waiting.toLocaleString()} {Kind === 'webhook' ? 'call' : 'recipient'}
-        {Waiting === 1 ? '' : 's'} waiting
+        {countOf(Waiting, Kind === 'webhook' ? 'call' : 'recipient')} waiting
       </span>
     ),
     Since === null ? null : (

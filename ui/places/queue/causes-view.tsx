@@ -6,6 +6,7 @@ import { useState } from 'react';
 import type { Cause } from '../../../src/client/api-types.ts';
 import { listCauses, resendAll } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
+import { countOf, countText } from '../../components/count.ts';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -14,7 +15,6 @@ import { usePages } from '../../components/pages.ts';
 import { Sentence } from '../../components/sentence.tsx';
 import { Ago } from '../../components/time.tsx';
 import { messageOf, toast } from '../../components/toasts.tsx';
-import { countOf, countText } from './reason-words.ts';
 
 export function CausesView() {
   const list = usePages(['queue', 'causes'], listCauses);
@@ -123,5 +123,5 @@ function ResendDialog({ cause, onClose }: { cause: Cause; onClose(): void }) {
 
 /** The API counts up to 10,000 of each. */
 function countUpTo(count: number): string {
-  return count >= 10_000 ? `${count.toLocaleString()}+` : count.toLocaleString();
+  return countText(count, count < 10_000);
 }

@@ -1,8 +1,8 @@
 /** Limits in force, and where the value of each comes from. */
 import type { PathLimit } from '../../../src/client/api-types.ts';
+import { countText } from '../../components/count.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Until } from '../../components/time.tsx';
-import { countText } from './reason-words.ts';
 
 const FROM = {
   data: 'shipped data',

@@ -3,11 +3,12 @@ import type { ReactNode } from 'react';
 import type { Override, Path, PathWord } from '../../../src/client/api-types.ts';
 import { liftOverride } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
+import { countText } from '../../components/count.ts';
 import { Section } from '../../components/page.tsx';
 import { Ago, Until } from '../../components/time.tsx';
 import { useLeaving, useRemoval } from '../../components/use-removal.ts';
 import { LimitsTable } from './limits-table.tsx';
-import { countText, reasonText } from './reason-words.ts';
+import { reasonText } from './reason-words.ts';
 
 const STATES = {
   closed: ['Mail goes', 'text-good'],

@@ -7,13 +7,13 @@ import { Pause } from 'lucide-react';
 import { useState } from 'react';
 import { getQueue, listHolds } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
+import { countOf, countText } from '../../components/count.ts';
 import { NotYet, Page } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
 import { useLive } from '../../components/use-live.ts';
 import { CausesView } from './causes-view.tsx';
 import { HoldDialog } from './hold-dialog.tsx';
 import { HoldsView } from './holds-view.tsx';
-import { countOf, countText } from './reason-words.ts';
 import { SitesView } from './sites-view.tsx';
 
 /** Keys of what was answered, for whoever changes it. */

@@ -1,9 +1,9 @@
 /** What waits for one site, by sender domain and priority. */
 import { Link } from '@tanstack/react-router';
 import type { Queue } from '../../../src/client/api-types.ts';
+import { countText } from '../../components/count.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Ago, NextTry } from '../../components/time.tsx';
-import { countText } from './reason-words.ts';
 
 export function SiteQueues({ queues }: { queues: readonly Queue[] }) {
   /** Domains that share their hosts. */

@@ -4,10 +4,10 @@ import { Zap } from 'lucide-react';
 import { useState } from 'react';
 import { Address } from '../../components/addresses.tsx';
 import { IconButton } from '../../components/button.tsx';
+import { countText } from '../../components/count.ts';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Ago, NextTry } from '../../components/time.tsx';
 import { HoldDialog } from './hold-dialog.tsx';
-import { countText } from './reason-words.ts';
 import type { SiteRow } from './sites.ts';
 import { useTry } from './use-try.ts';
 

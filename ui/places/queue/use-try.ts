@@ -1,6 +1,6 @@
 /** Tries a site now, says what came of it, and shows the queue as it is then. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { ApiError } from '../../api/call.ts';
+import { isMissing } from '../../api/call.ts';
 import { trySite } from '../../api/queue.ts';
 import { messageOf, toast } from '../../components/toasts.tsx';
 
@@ -19,10 +19,9 @@ export function useTry(site: string): { tryNow(): void; isTrying: boolean } {
       }),
     onError: (error) =>
       toast({
-        text:
-          error instanceof ApiError && error.status === 404
-            ? `${site} was not tried since the start: what waits goes when it is due`
-            : `Not tried: ${messageOf(error)}`,
+        text: isMissing(error)
+          ? `${site} was not tried since the start: what waits goes when it is due`
+          : `Not tried: ${messageOf(error)}`,
       }),
     onSettled() {
       const look = () => void queries.invalidateQueries({ queryKey: ['queue'] });

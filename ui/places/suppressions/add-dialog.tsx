@@ -4,11 +4,11 @@ import { useState } from 'react';
 import { ApiError, fieldError } from '../../api/call.ts';
 import { addSuppressions, SUPPRESSIONS } from '../../api/suppressions.ts';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
-import { Field, SelectField, TextField } from '../../components/field.tsx';
+import { Field, Options, SelectField, TextField } from '../../components/field.tsx';
 import { SenderDomain, useFirstDomain } from '../../components/sender-domain.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { addedText } from './added-text.ts';
-import { REASONS, WHOSE_LIST } from './reasons.ts';
+import { REASON_OPTIONS, WHOSE_LIST } from './reasons.ts';
 
 export function AddDialog({ onClose }: { onClose(): void }) {
   const queries = useQueryClient();
@@ -55,11 +55,7 @@ export function AddDialog({ onClose }: { onClose(): void }) {
           onChange={(event) => setText(event.target.value)}
         />
         <SelectField label="Reason" value={reason} onChange={(event) => setReason(event.target.value)}>
-          {REASONS.map(({ word, name }) => (
-            <option key={word} value={word}>
-              {name}
-            </option>
-          ))}
+          <Options of={REASON_OPTIONS} />
         </SelectField>
         <Field
           label="Note"

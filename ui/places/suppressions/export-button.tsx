@@ -24,8 +24,8 @@ export function ExportButton({ filters }: { filters: Query }) {
     setCount(0);
     const lines = [csvLine(COLUMNS)];
     try {
-      for await (const items of everySuppression(filters, mine.signal)) {
-        for (const item of items) lines.push(csvLine(COLUMNS.map((name) => item[name] ?? '')));
+      for await (const { Items } of everySuppression(filters, mine.signal)) {
+        for (const item of Items) lines.push(csvLine(COLUMNS.map((name) => item[name] ?? '')));
         setCount(lines.length - 1);
       }
       downloadText(lines.join(''), 'suppressions.csv', 'text/csv');

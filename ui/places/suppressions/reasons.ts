@@ -13,6 +13,9 @@ export const REASONS = [
   { word: 'Manual', name: 'By hand', meaning: 'Somebody put it on the list.' },
 ] as const;
 
+/** To choose one of. */
+export const REASON_OPTIONS = REASONS.map(({ word, name }) => [word, name] as const);
+
 export type ReasonWord = (typeof REASONS)[number]['word'];
 
 export function reasonName(word: string): string {

@@ -1,7 +1,9 @@
 /** Makes calls of past events again: those that failed, or all, of a range of time. */
+
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { replayCalls, WEBHOOKS } from '../../api/webhooks.ts';
+import { countOf } from '../../components/count.ts';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { CheckField, Field } from '../../components/field.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -20,7 +22,7 @@ export function ReplayDialog({ id, onClose }: { id: number; onClose(): void }) {
       return replayCalls(id, { ...from, Until, OnlyFailed: onlyFailed }, setQueued);
     },
     onSuccess(sum) {
-      toast({ text: `${sum.toLocaleString()} ${sum === 1 ? 'call is' : 'calls are'} made again` });
+      toast({ text: `${countOf(sum, 'call is', 'calls are')} made again` });
       void queries.invalidateQueries({ queryKey: WEBHOOKS });
       onClose();
     },

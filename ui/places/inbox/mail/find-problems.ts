@@ -82,33 +82,18 @@ function linksOf(html: string): Finding[] {
   const local = some((one) => isLocal(one));
   const plain = some((one) => /^http:\/\//i.test(one) && !isLocal(one));
   const found = [
-    ...(bare.length === 0
-      ? []
-      : [
-          bad(
-            countOf(bare.length, 'link has no scheme', 'links have no scheme'),
-            'They lead nowhere in a mail: begin them with https://.',
-            bare,
-          ),
-        ]),
-    ...(local.length === 0
-      ? []
-      : [
-          bad(
-            countOf(local.length, 'link leads to this machine', 'links lead to this machine'),
-            'Nobody else reaches localhost or a private address.',
-            local,
-          ),
-        ]),
-    ...(plain.length === 0
-      ? []
-      : [
-          warn(
-            countOf(plain.length, 'link is not encrypted', 'links are not encrypted'),
-            'Use https:// where the site has it.',
-            plain,
-          ),
-        ]),
+    ...allOf('bad', bare, {
+      words: ['link has no scheme', 'links have no scheme'],
+      advice: 'They lead nowhere in a mail: begin them with https://.',
+    }),
+    ...allOf('bad', local, {
+      words: ['link leads to this machine', 'links lead to this machine'],
+      advice: 'Nobody else reaches localhost or a private address.',
+    }),
+    ...allOf('warn', plain, {
+      words: ['link is not encrypted', 'links are not encrypted'],
+      advice: 'Use https:// where the site has it.',
+    }),
   ];
   return found.length > 0 ? found : [good('Every link has a scheme and leads to the network')];
 }
@@ -122,22 +107,15 @@ function picturesOf(html: string): Finding[] {
     .map(sourceOf)
     .filter((one) => isLocal(one) || (one !== '' && !/^(?:https?:|cid:|data:|\/\/)/i.test(one)));
   return [
-    silent.length === 0
-      ? good('Every picture has an alt text')
-      : warn(
-          countOf(silent.length, 'picture has no alt text', 'pictures have no alt text'),
-          'It is read out, and shown while pictures are blocked. alt="" for mere decoration.',
-          silent.slice(0, PLACES_SHOWN),
-        ),
-    ...(local.length === 0
-      ? []
-      : [
-          bad(
-            countOf(local.length, 'picture is out of reach', 'pictures are out of reach'),
-            'Give an address that begins with https://, or attach it with a Content-ID.',
-            local.slice(0, PLACES_SHOWN),
-          ),
-        ]),
+    ...(silent.length === 0 ? [good('Every picture has an alt text')] : []),
+    ...allOf('warn', silent, {
+      words: ['picture has no alt text', 'pictures have no alt text'],
+      advice: 'It is read out, and shown while pictures are blocked. alt="" for mere decoration.',
+    }),
+    ...allOf('bad', local, {
+      words: ['picture is out of reach', 'pictures are out of reach'],
+      advice: 'Give an address that begins with https://, or attach it with a Content-ID.',
+    }),
   ];
 }
 
@@ -168,15 +146,10 @@ function leftoversOf({ Subject, PlainContent, HTMLContent }: CaptureDetail): Fin
       ...text.matchAll(/\{\{[^{}\n]{1,60}\}\}|\{%[^%\n]{1,60}%\}|\[object Object\]|\bundefined\b(?=[,!.<])/g),
     ].map(([one]) => one),
   );
-  return left.size === 0
-    ? []
-    : [
-        bad(
-          countOf(left.size, 'placeholder is not filled in', 'placeholders are not filled in'),
-          'A value is missing in the program that sends it.',
-          [...left].slice(0, PLACES_SHOWN),
-        ),
-      ];
+  return allOf('bad', [...left], {
+    words: ['placeholder is not filled in', 'placeholders are not filled in'],
+    advice: 'A value is missing in the program that sends it.',
+  });
 }
 
 /** The start tags of these names, as a browser finds them. */
@@ -203,17 +176,17 @@ function isLocal(target: string): boolean {
   );
 }
 
-const countOf = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+/** One finding for all places that have the same fault; none where there is no such place. `words`: of one, of several. */
+function allOf(
+  level: Finding['level'],
+  places: readonly string[],
+  { words: [one, several], advice }: { words: readonly [string, string]; advice: string },
+): Finding[] {
+  if (places.length === 0) return [];
+  const title = `${places.length} ${places.length === 1 ? one : several}`;
+  return [{ level, title, advice, places: places.slice(0, PLACES_SHOWN) }];
+}
+
 const good = (title: string): Finding => ({ level: 'good', title, advice: '', places: [] });
-const warn = (title: string, advice: string, places: readonly string[] = []): Finding => ({
-  level: 'warn',
-  title,
-  advice,
-  places,
-});
-const bad = (title: string, advice: string, places: readonly string[] = []): Finding => ({
-  level: 'bad',
-  title,
-  advice,
-  places,
-});
+const warn = (title: string, advice: string): Finding => ({ level: 'warn', title, advice, places: [] });
+const bad = (title: string, advice: string): Finding => ({ level: 'bad', title, advice, places: [] });

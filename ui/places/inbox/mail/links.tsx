@@ -14,10 +14,7 @@ export function Links({ mail }: { mail: CaptureDetail }) {
           <h2 className="mb-1 font-semibold">Codes</h2>
           <ul className="flex flex-wrap gap-2">
             {codes.map((code) => (
-              <li key={code} className="inline-flex items-center rounded-md border border-line-strong pl-2.5">
-                <span className="font-mono text-base">{code}</span>
-                <CopyButton text={code} label={`Copy the code ${code}`} />
-              </li>
+              <Code key={code} code={code} />
             ))}
           </ul>
         </section>
@@ -50,5 +47,15 @@ export function Links({ mail }: { mail: CaptureDetail }) {
         </section>
       )}
     </div>
+  );
+}
+
+/** An item of a list. */
+export function Code({ code }: { code: string }) {
+  return (
+    <li className="inline-flex items-center rounded-md border border-line-strong pl-2.5">
+      <span className="font-mono text-base">{code}</span>
+      <CopyButton text={code} label={`Copy the code ${code}`} />
+    </li>
   );
 }

@@ -1,9 +1,9 @@
 /** Above the views of a mail: subject, who to whom, when, and the codes in it, because they are looked for most. */
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
 import { Address, Addresses, FewAddresses, HeadRow } from '../../../components/addresses.tsx';
-import { CopyButton } from '../../../components/copy.tsx';
 import { usePageTitle } from '../../../components/page-title.ts';
 import { Ago, exactTime } from '../../../components/time.tsx';
+import { Code } from './links.tsx';
 
 const CODES_SHOWN = 3;
 
@@ -43,10 +43,7 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
       {mail.Codes.length > 0 && (
         <ul aria-label="Codes" className="mt-2 flex flex-wrap gap-2">
           {mail.Codes.slice(0, CODES_SHOWN).map((code) => (
-            <li key={code} className="inline-flex items-center rounded-md border border-line-strong pl-2.5">
-              <span className="font-mono text-base">{code}</span>
-              <CopyButton text={code} label={`Copy the code ${code}`} />
-            </li>
+            <Code key={code} code={code} />
           ))}
         </ul>
       )}

@@ -3,10 +3,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ArrowLeft } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
 import type { MessageWithContents, TimelineEntry } from '../../../../src/client/api-types.ts';
-import { ApiError } from '../../../api/call.ts';
+import { isMissing } from '../../../api/call.ts';
 import { followMessage, getMessage, getTimeline } from '../../../api/messages.ts';
-import { Button, IconButton } from '../../../components/button.tsx';
-import { Notice } from '../../../components/notice.tsx';
+import { IconButton } from '../../../components/button.tsx';
+import { Failed, Notice } from '../../../components/notice.tsx';
 import { Status } from '../../../components/status.tsx';
 import { Tabs } from '../../../components/tabs.tsx';
 import { contentTabs } from './contents.tsx';
@@ -68,7 +68,7 @@ export function MessagePage({ id, onBack }: { id: string; onBack(): void }) {
         {data !== undefined && <MessageTools message={data} onChanged={again} />}
       </div>
       {data === undefined ? (
-        message.error !== null && <Failed error={message.error} onAgain={again} />
+        message.error !== null && <NotShown error={message.error} onAgain={again} />
       ) : (
         <>
           <MessageHead message={data} />
@@ -168,16 +168,12 @@ function AllWell({ message: { RecipientStatuses, Recipients } }: { message: Mess
   );
 }
 
-function Failed({ error, onAgain }: { error: Error; onAgain(): void }) {
-  const isGone = error instanceof ApiError && error.status === 404;
-  return isGone ? (
+function NotShown({ error, onAgain }: { error: Error; onAgain(): void }) {
+  return isMissing(error) ? (
     <Notice title="There is no such message">
       Its id is wrong, it was removed because of its age, or it belongs to a domain that you may not see.
     </Notice>
   ) : (
-    <Notice title="The message cannot be read">
-      <p className="mb-3">{error.message}</p>
-      <Button onClick={onAgain}>Try again</Button>
-    </Notice>
+    <Failed title="The message cannot be read" why={error.message} onAgain={onAgain} />
   );
 }

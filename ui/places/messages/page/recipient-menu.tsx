@@ -1,7 +1,7 @@
 /** What is done about one address: look at all its mail, put it on the suppression list or take it off. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { ApiError } from '../../../api/call.ts';
+import { isMissing } from '../../../api/call.ts';
 import { ME, mayDo } from '../../../api/me.ts';
 import { suppress, unsuppress } from '../../../api/suppressions.ts';
 import { MoreMenu } from '../../../components/menu.tsx';
@@ -25,9 +25,7 @@ export function RecipientMenu(props: { domain: string; address: string; isSuppre
     void unsuppress(domain, address).then(
       () => toast({ text: `${address} is removed from the suppression list` }),
       (error: unknown) =>
-        error instanceof ApiError && error.status === 404
-          ? toast({ text: `${address} is not on the suppression list` })
-          : toastError(error),
+        isMissing(error) ? toast({ text: `${address} is not on the suppression list` }) : toastError(error),
     );
   return (
     <MoreMenu

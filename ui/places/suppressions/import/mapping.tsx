@@ -6,8 +6,8 @@ import {
   PRESETS,
   plainName,
 } from '../../../../src/policy/suppressions/import-presets.ts';
-import { SelectField } from '../../../components/field.tsx';
-import { REASONS, type ReasonWord } from '../reasons.ts';
+import { Options, SelectField } from '../../../components/field.tsx';
+import { REASON_OPTIONS, type ReasonWord } from '../reasons.ts';
 import type { ShownPlan } from './open-file.ts';
 
 const NAMES: Readonly<Record<FieldName, string>> = {
@@ -60,11 +60,7 @@ export function Mapping({ names, plan, wishes, onWishes }: MappingProps) {
           onChange={({ target: { value } }) => onWishes({ ...wishes, preset: value === '' ? null : value })}
         >
           <option value="">nobody in particular</option>
-          {Object.entries(PRESETS).map(([preset, { of }]) => (
-            <option key={preset} value={preset}>
-              {of}
-            </option>
-          ))}
+          <Options of={Object.entries(PRESETS).map(([preset, { of }]) => [preset, of] as const)} />
         </SelectField>
         {fixed === undefined && (
           <ReasonField
@@ -113,11 +109,7 @@ function ReasonField(props: { label: string; value: ReasonWord | null; onReason(
       onChange={({ target }) => props.onReason(target.value as ReasonWord)}
     >
       {props.value === null && <option value="">as above</option>}
-      {REASONS.map(({ word, name }) => (
-        <option key={word} value={word}>
-          {name}
-        </option>
-      ))}
+      <Options of={REASON_OPTIONS} />
     </SelectField>
   );
 }

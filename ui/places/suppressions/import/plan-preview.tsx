@@ -1,4 +1,5 @@
 /** The first rows as they would be stored, how many of each reason, and the rows that would be refused. */
+import { countOf } from '../../../components/count.ts';
 import { type Column, DataTable } from '../../../components/data-table.tsx';
 import { Status } from '../../../components/status.tsx';
 import { exactTime } from '../../../components/time.tsx';
@@ -16,9 +17,7 @@ export function PlanPreview({ plan }: { plan: ShownPlan }) {
   return (
     <div className="grid gap-3">
       <p>
-        <span className="font-semibold tabular-nums">
-          {count.toLocaleString()} {count === 1 ? 'row' : 'rows'}
-        </span>
+        <span className="font-semibold tabular-nums">{countOf(count, 'row')}</span>
         {counts.length > 0 && `: ${counts.join(', ')}`}
         {expired > 0 && `. Left out: ${expired.toLocaleString()} that have ended already`}
       </p>
@@ -53,7 +52,7 @@ export function RefusedRows({
       <Status
         isSentence
         status="Warning"
-        words={`${count.toLocaleString()} ${count === 1 ? 'row is' : 'rows are'} left out: ${title}`}
+        words={`${countOf(count, 'row is', 'rows are')} left out: ${title}`}
       />
       <ul aria-label="Rows that are left out" className="grid max-h-48 overflow-y-auto text-xs">
         {rows.slice(0, SHOWN).map(({ line, text, problem }) => (

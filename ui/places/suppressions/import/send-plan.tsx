@@ -1,6 +1,8 @@
 /** Stores what a plan has, with its progress; what the server refuses is left out and said. */
+
 import { Link } from '@tanstack/react-router';
 import { Button } from '../../../components/button.tsx';
+import { countOf } from '../../../components/count.ts';
 import { FormError } from '../../../components/field.tsx';
 import { Gauge } from '../../../components/gauge.tsx';
 import { addedText } from '../added-text.ts';
@@ -23,7 +25,7 @@ export function SendPlan({ file, plan, domain }: { file: OpenFile; plan: ShownPl
             </p>
           )}
           <Button look="main" className="justify-self-start" disabled={!isReady} onClick={sending.start}>
-            Put {count.toLocaleString()} {count === 1 ? 'address' : 'addresses'} on the list
+            Put {countOf(count, 'address', 'addresses')} on the list
           </Button>
         </>
       )}

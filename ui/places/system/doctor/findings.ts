@@ -1,5 +1,7 @@
 /** Checks in the order in which they are read: the worst first; and their sum in a sentence. Pure. */
+
 import type { DomainCheck } from '../../../../src/client/api-types.ts';
+import { countOf } from '../../../components/count.ts';
 
 const RANK = { Failed: 0, Warning: 1, Unknown: 2, Ok: 3 } as const;
 
@@ -14,7 +16,7 @@ export function sumText(checks: readonly DomainCheck[]): string {
   if (checks.length === 0) return 'not checked yet';
   return [
     ...(failed === 0 ? [] : [`${failed} failed`]),
-    ...(warnings === 0 ? [] : [`${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`]),
+    ...(warnings === 0 ? [] : [countOf(warnings, 'warning')]),
     ...(unknown === 0 ? [] : [`${unknown} unknown`]),
     ...(ok === 0 ? [] : [`${ok} ok`]),
   ].join(', ');
