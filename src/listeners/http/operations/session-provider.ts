@@ -9,7 +9,7 @@ import { cookieText, setCookie } from '../../../policy/access/session-page.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders } from '../operation.ts';
 import { type ApiRoute, refuse } from '../route.ts';
-import { sessionAnswer, signedInAnswer } from './session.ts';
+import { browserOf, sessionAnswer, signedInAnswer } from './session.ts';
 
 const NO_PROVIDER = 'No identity provider is configured: sign in by a password';
 
@@ -99,10 +99,7 @@ export function providerOperations({
         if (provider === null) throw refuse('not-found', NO_PROVIDER);
         const signedIn = await sessions.signInByProvider({
           identify: () => provider.finish(cookieText('pending', request), body.Query, request.ip),
-          ip: request.ip,
-          userAgent: request.header('user-agent') ?? '',
-          replaces: cookieText('session', request),
-          device: cookieText('device', request),
+          ...browserOf(request),
         });
         return signedInAnswer(signedIn, request);
       },

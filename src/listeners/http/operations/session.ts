@@ -102,10 +102,7 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
           email: body.Email,
           password: body.Password,
           code: body.Code ?? null,
-          ip: request.ip,
-          userAgent: request.header('user-agent') ?? '',
-          replaces: cookieText('session', request),
-          device: cookieText('device', request),
+          ...browserOf(request),
         });
         return signedInAnswer(signedIn, request);
       },
@@ -152,8 +149,7 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       answer: z.object({ ProvenUntil: time }).meta({ id: 'SessionProof' }),
       errors: ['session-required', 'password-wrong', 'code-wrong'],
       handle: async ({ caller, body, request }) => {
-        const { id } = sessionOf(caller);
-        const person = await personOf(caller);
+        const { id, person } = await ownSession(caller);
         // Not `code-required`: 401 would mean that the session has ended.
         if (person.secondFactor !== null && body.Code === undefined)
           throw invalidParameter('A code of your authenticator app is required, too', 'Code');
@@ -177,8 +173,7 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       answer: nothing,
       errors: ['session-required', 'password-wrong', 'password-refused'],
       handle: async ({ caller, body, request }) => {
-        const { id } = sessionOf(caller);
-        const person = await personOf(caller);
+        const { id, person } = await ownSession(caller);
         await sessions.checkPassword(id, person, body.Password, request.ip);
         await people.changePassword(person, body.NewPassword, id);
         return {};
@@ -200,8 +195,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         .meta({ id: 'TotpSecret' }),
       errors: ['session-required'],
       handle: async ({ caller }) => {
-        sessionOf(caller);
-        const { secret, uri } = secondFactors.newSecret((await personOf(caller)).email);
+        const { person } = await ownSession(caller);
+        const { secret, uri } = secondFactors.newSecret(person.email);
         return { Secret: secret, URI: uri };
       },
     }),
@@ -225,8 +220,7 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       answer: z.object({ RecoveryCodes: z.array(z.string()) }).meta({ id: 'RecoveryCodes' }),
       errors: ['session-required', 'password-wrong', 'code-wrong'],
       handle: async ({ caller, body, request }) => {
-        const { id } = sessionOf(caller);
-        const person = await personOf(caller);
+        const { id, person } = await ownSession(caller);
         await sessions.checkPassword(id, person, body.Password, request.ip);
         if (person.secondFactor !== null) {
           throw new AppError('invalid-parameter', {
@@ -252,10 +246,9 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       answer: nothing,
       errors: ['session-required', 'password-wrong', 'code-wrong'],
       handle: async ({ caller, body, request }) => {
-        const { id } = sessionOf(caller);
+        const { id, person } = await ownSession(caller);
         if (sessions.requiresSecondFactor)
           throw refuse('second-factor-required', 'This server requires a second factor: it stays on');
-        const person = await personOf(caller);
         await sessions.checkPassword(id, person, body.Password, request.ip);
         sessions.checkCode(id, person, body.Code, request.ip);
         await people.changeSecondFactor(person, null, id);
@@ -306,12 +299,27 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
     }),
   ];
 
+  async function ownSession(caller: Caller): Promise<{ id: string; person: Person }> {
+    const { id } = sessionOf(caller);
+    return { id, person: await personOf(caller) };
+  }
+
   async function personOf(caller: Caller): Promise<Person> {
     const person = await store.getPerson({ id: caller.tokenId });
     // Removed while the request was under way.
     if (person === null) throw refuse('session-ended');
     return person;
   }
+}
+
+/** What is kept of the browser that signs in, and the session that it ends there. */
+export function browserOf(request: ApiRequest) {
+  return {
+    ip: request.ip,
+    userAgent: request.header('user-agent') ?? '',
+    replaces: cookieText('session', request),
+    device: cookieText('device', request),
+  };
 }
 
 /** The answer to a sign-in, with the cookies. */
