@@ -8,13 +8,10 @@ import { AppError } from '../../src/lib/errors.ts';
 import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import { sendingCaller } from '../../src/model/submission.ts';
-import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { NODE_TIMES } from '../../src/pipeline/queue/membership.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
-import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
-import { createFarEnd, type FarEnd } from '../../src/simulation/far-end.ts';
+import { createFarEnd } from '../../src/simulation/far-end.ts';
 import { createNames } from '../../src/simulation/names.ts';
-import { createNetwork } from '../../src/simulation/network.ts';
 import { type Process, startProcess } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
 import { createWire, type OpenConnection } from '../../src/simulation/wire.ts';
@@ -26,6 +23,7 @@ import { createGeography } from './geography.ts';
 import { losingAnswers } from './lost-answers.ts';
 import type { Mutation } from './mutations.ts';
 import { createOperators } from './operators.ts';
+import { createNotes, engineSitesOf, hostsOf, limitsOf, MAX_WRONG, openFarEnds } from './outside.ts';
 import { PARTS } from './parts.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
 import { answersOf } from './plan-extras.ts';
@@ -53,7 +51,6 @@ interface Node {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const STEP_MS = 59_023;
-const MAX_WRONG = 20;
 /** Nothing lives longer than its expiry and its last transaction. */
 const OVERTIME_MS = 6 * 60 * MINUTE;
 /** A node that was gone or stood still is noticed, and what it had is taken over. */
@@ -134,13 +131,9 @@ export async function runNodesSeed(
   const { plan, aheadMs, happenings } = nodesPlanOf(seed);
   const areClocksWrong = aheadMs.some((ms) => ms !== 0);
   const mostSkewMs = areClocksWrong ? 2 * MOST_AHEAD_MS : 0;
-  const wrong: string[] = [];
-  const note = (what: string) => {
-    const told = `at ${Math.round(clock.monotonicMs() / 1000)} s: ${what}`;
-    if (wrong.length < MAX_WRONG && !wrong.includes(told)) wrong.push(told);
-  };
   const turns = plan.sites.some(({ tls }) => tls === true) ? TLS_TURNS : 1;
   const clock = createVirtualClock(undefined, () => (returns?.busy() ? Number.POSITIVE_INFINITY : turns));
+  const { wrong, note } = createNotes(clock);
   const awaited = createAwaited(clock);
   const dice = createDice(seed, 8);
   const tokens = createReturnPathTokens([{ id: 1, secret: Buffer.from('simulated return path') }]);
@@ -164,22 +157,11 @@ export async function runNodesSeed(
         note,
       )
     : null;
-  const written = createShaping(
-    { of: () => [] },
-    { maxConnections: null, sourceIds: new Set(plan.sources.map(({ id }) => id)) },
-  );
-  if (written.useOperatorFile(JSON.stringify(plan.shaping), 'shaping.json').kind === 'refused')
-    throw new Error('the plan has no valid limits');
+  const written = limitsOf(plan);
 
   // ── the world outside ───────────────────────────────────────────────────────────────────────────────────
   const names = createNames(clock, plan.ttlSeconds);
-  const hostsOf = (site: number) => plan.sites[site]?.hosts.map(({ name }) => name) ?? [];
-  const engineSites = new Map(
-    plan.sites.map(({ name }, i) => [
-      name,
-      siteNameOf(name, hostsOf(i), written.groupingOf(name, hostsOf(i))).site,
-    ]),
-  );
+  const engineSites = engineSitesOf(plan, written);
   const providerOf = new Map(plan.sites.map(({ name, provider }) => [name, provider]));
   /** What one lease is for. */
   const unitOf = (site: string) => providerOf.get(site) ?? engineSites.get(site) ?? site;
@@ -252,21 +234,9 @@ export async function runNodesSeed(
     () => [],
     { keep: true },
   );
-  const farEnds = new Map<string, FarEnd>();
-  for (const site of [...plan.sites, ...plan.extras.relays]) {
-    const farEnd = createFarEnd(site, { clock, dice, wire, tokens, secureHalf, deliveryOf: room.deliveryTo });
-    for (const host of site.hosts) {
-      names.setAddress(host.name, host.address);
-      farEnds.set(host.address, farEnd);
-    }
-  }
-  for (const { name, site } of plan.domains) names.setMx(name, hostsOf(site));
-  const sourceIds = new Map(plan.sources.map(({ id, address }) => [address, id]));
-  const networkOf = (number: number) =>
-    createNetwork(clock, ({ address, localAddress }) => {
-      const source = sourceIds.get(localAddress ?? '') ?? '';
-      return farEnds.get(address)?.answer(source, number) ?? { kind: 'silent' };
-    });
+  const networkOf = openFarEnds(plan, { clock, names }, (site) =>
+    createFarEnd(site, { clock, dice, wire, tokens, secureHalf, deliveryOf: room.deliveryTo }),
+  );
 
   // ── a run ───────────────────────────────────────────────────────────────────────────────────────────────
   let unexplained: ReadonlySet<number> = new Set();
@@ -310,12 +280,13 @@ export async function runNodesSeed(
   /** It starts at one instant: it reads files, which the virtual clock does not wait for. */
   async function boot(node: Node): Promise<void> {
     processes += 1;
-    Object.assign(node, { number: processes, pausedUntilMs: null });
+    const number = processes;
+    Object.assign(node, { number, pausedUntilMs: null });
     disturb();
     try {
       node.process = await startProcess(
         {
-          ...{ parts: PARTS, clock: clockOf(node), names, network: networkOf(processes), tokens },
+          ...{ parts: PARTS, clock: clockOf(node), names, network: networkOf(() => number), tokens },
           openStore: (own) => openStore(own, node),
           random: createDice(seed, 100 + processes),
         },
@@ -504,7 +475,7 @@ export async function runNodesSeed(
         if (process !== undefined) await operators.act(action, process);
         return;
       case 'move':
-        names.setMx(action.domain, hostsOf(action.toSite));
+        names.setMx(action.domain, hostsOf(plan, action.toSite));
         return;
       case 'dns':
         names.fault(action.domain, action.fault, nowMs, nowMs + action.forMs);

@@ -20,6 +20,7 @@ import { createDice } from '../../src/simulation/seeded.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { EventPlace } from '../../src/store/topics/events.ts';
 import { createAwaited } from './asking.ts';
+import { createNotes, MAX_WRONG } from './outside.ts';
 import { PARTS } from './parts.ts';
 import { createReceivers, mannersOf, PLAIN, RECORDED_MS, type Receiver } from './receivers.ts';
 import { openRoom } from './room.ts';
@@ -64,7 +65,6 @@ export interface WebhooksResult {
   virtualMs: number;
 }
 
-const MAX_WRONG = 20;
 const STEP_MS = 9_973;
 /** A node that was gone or stood still is noticed, and what it had is taken over. */
 const TAKEN_OVER_MS = 2 * NODE_TIMES.deadMs + 30 * SECOND;
@@ -88,11 +88,7 @@ export async function runWebhooksSeed(
   const awaited = createAwaited(clock);
   const outage = { from: 0, count: 0, as: 'full' as 'full' | 'io' };
   const room = openRoom({ shaping: [], failStoreWrites: outage, shared: true });
-  const wrong: string[] = [];
-  const note = (what: string) => {
-    const told = `at ${Math.round(clock.monotonicMs() / 1000)} s: ${what}`;
-    if (wrong.length < MAX_WRONG && !wrong.includes(told)) wrong.push(told);
-  };
+  const { wrong, note } = createNotes(clock);
   const retryDelaysMs = dice.chance(0.5)
     ? undefined
     : [5 * SECOND, 20 * SECOND, MINUTE, 3 * MINUTE].slice(0, dice.whole(1, 4));

@@ -9,13 +9,10 @@ import { AppError } from '../../src/lib/errors.ts';
 import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import { sendingCaller } from '../../src/model/submission.ts';
-import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
-import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
 import { pathKey } from '../../src/policy/limits/shaping/types.ts';
-import { createFarEnd, type FarEnd, type SitePlan } from '../../src/simulation/far-end.ts';
+import { createFarEnd, type SitePlan } from '../../src/simulation/far-end.ts';
 import { createNames } from '../../src/simulation/names.ts';
-import { createNetwork } from '../../src/simulation/network.ts';
 import { type Process, startProcess } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
 import type { TroubleKind } from '../../src/simulation/troubles.ts';
@@ -29,6 +26,7 @@ import { createGeography } from './geography.ts';
 import { createInMemory } from './in-memory.ts';
 import type { Mutation } from './mutations.ts';
 import { createOperators } from './operators.ts';
+import { engineSitesOf, hostsOf, limitsOf, MAX_WRONG, openFarEnds } from './outside.ts';
 import { PARTS } from './parts.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
 import { answersOf } from './plan-extras.ts';
@@ -55,7 +53,6 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 /** Not a whole minute: looks at the pace of a rate limit would see one short moment again and again. */
 const STEP_MS = 59_023;
-const MAX_WRONG = 20;
 /** Nothing lives longer than its expiry, its last transaction and a clock set back. */
 const OVERTIME_MS = 6 * 60 * MINUTE;
 const CRITICAL_MS = MINUTE;
@@ -122,23 +119,11 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
 
   // ── the world outside ───────────────────────────────────────────────────────────────────────────────────
   const names = createNames(clock, plan.ttlSeconds);
-  // The run works the limits out for itself: it would not see a mistake of the process's own.
-  const limitsBy = (overrides: Parameters<typeof createShaping>[0]) => {
-    const sourceIds = new Set(plan.sources.map(({ id }) => id));
-    const shaping = createShaping(overrides, { maxConnections: null, sourceIds });
-    const used = shaping.useOperatorFile(JSON.stringify(plan.shaping), 'shaping.json');
-    if (used.kind === 'refused') throw new Error(used.problems.join('; '));
-    return shaping;
-  };
-  const written = limitsBy({ of: () => [] });
-  const learned = limitsBy({ of: (scope, key) => process?.engine.traffic.overrides.of(scope, key) ?? [] });
-  const hostsOf = (site: number) => plan.sites[site]?.hosts.map(({ name }) => name) ?? [];
-  const engineSites = new Map(
-    plan.sites.map((site, i) => {
-      const hosts = hostsOf(i);
-      return [site.name, siteNameOf(site.name, hosts, written.groupingOf(site.name, hosts)).site];
-    }),
-  );
+  const written = limitsOf(plan);
+  const learned = limitsOf(plan, {
+    of: (scope, key) => process?.engine.traffic.overrides.of(scope, key) ?? [],
+  });
+  const engineSites = engineSitesOf(plan, written);
   const geography = createGeography(plan, { room, clock, engineSites });
   const { relays, mixed, isSameSite, isUnresolved } = geography;
   const providerOf = new Map(plan.sites.map(({ name, provider }) => [name, provider]));
@@ -214,25 +199,15 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     beside,
     { keep: true },
   );
-  const farEnds = new Map<string, FarEnd>();
-  for (const site of [...plan.sites, ...extras.relays]) {
-    const farEnd = createFarEnd(site, {
+  const networkOf = openFarEnds(plan, { clock, names }, (site) =>
+    createFarEnd(site, {
       ...{ clock, dice, wire, tokens, secureHalf },
       tls: tls.heard,
       deliveryOf: room.deliveryTo,
       ...(keys === null ? {} : { took: keys.took }),
-    });
-    for (const host of site.hosts) {
-      names.setAddress(host.name, host.address);
-      farEnds.set(host.address, farEnd);
-    }
-  }
-  for (const { name, site } of plan.domains) names.setMx(name, hostsOf(site));
-  const sourceIds = new Map(plan.sources.map(({ id, address }) => [address, id]));
-  const network = createNetwork(clock, ({ address, localAddress }) => {
-    const source = sourceIds.get(localAddress ?? '') ?? '';
-    return farEnds.get(address)?.answer(source, processes) ?? { kind: 'silent' };
-  });
+    }),
+  );
+  const network = networkOf(() => processes);
 
   // ── a run ───────────────────────────────────────────────────────────────────────────────────────────────
   let downUntilMs = 0;
@@ -484,7 +459,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         diary.moved.clear();
         return;
       case 'move':
-        names.setMx(action.domain, hostsOf(action.toSite));
+        names.setMx(action.domain, hostsOf(plan, action.toSite));
         disturb(10 * MINUTE);
         return;
       case 'dns':
