@@ -3,24 +3,20 @@ import { useQuery } from '@tanstack/react-query';
 import type { Me } from '../../../src/client/api-types.ts';
 import { ME, tokenFileOf, tokenInShell } from '../../api/me.ts';
 import { CodeBlock } from '../../components/copy.tsx';
+import { curlCommand } from '../../components/curl.ts';
 
 export function FirstMail() {
   const me = useQuery(ME).data;
   const { origin } = location;
   const tokenFile = tokenFileOf(me);
-  const body = JSON.stringify({
+  const body = {
     From: { name: 'Postrider', email: 'hello@example.com' },
     To: [{ name: 'You', email: 'you@example.net' }],
     Subject: 'It works',
     ContentType: 'HTML',
     HTMLContent: '<h1>It works</h1><p>Your code is 482913.</p>',
-  });
-  const curl = [
-    `curl -sS ${origin}/api/v1/email \\`,
-    `  -H "Authorization: Bearer ${tokenInShell(tokenFile)}" \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d '${body}'`,
-  ].join('\n');
+  };
+  const curl = curlCommand(origin, body, tokenInShell(tokenFile));
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
       <div className="mx-auto grid max-w-2xl gap-5 p-6">
