@@ -14,6 +14,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
+import { createSharedWork } from '../../lib/shared-work.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { RateShare, Scope, Token } from '../../model/token.ts';
 import type { Store } from '../../store/store.ts';
@@ -164,10 +165,8 @@ export function createAccess(
   const keys = createSigningKeys(deps);
   const failures = createFailedLogins(clock, ADDRESS_FAILURES);
   const cache = new BoundedMap<string, Verified>(maxCached);
-  /** Running look-ups, so that many requests with one token verify it once. */
-  const running = new Map<string, Promise<Lookup>>();
-  /** Counts revocations and rotations in this process: a look-up that started before one must not be cached. */
-  let revocations = 0;
+  /** Many requests with one token verify it once. */
+  const verifying = createSharedWork<Lookup>();
 
   async function authenticate(authorization: string | undefined, ip: string): Promise<Caller> {
     const text = bearerToken(authorization);
@@ -231,19 +230,9 @@ export function createAccess(
     if (cached !== undefined && cached.freshUntilMs > clock.monotonicMs() && cached.expiresAt > clock.now()) {
       return { kind: 'good', verified: cached };
     }
-    const under = running.get(key);
-    if (under !== undefined) return under;
-    const revocationsBefore = revocations;
-    const lookup: Promise<Lookup> = read()
-      .then((found) => {
-        if (found.kind === 'good' && revocations === revocationsBefore) cache.set(key, found.verified);
-        return found;
-      })
-      .finally(() => {
-        if (running.get(key) === lookup) running.delete(key);
-      });
-    running.set(key, lookup);
-    return lookup;
+    return verifying.of(key, read, (found) => {
+      if (found.kind === 'good') cache.set(key, found.verified);
+    });
   }
 
   async function readText(text: string): Promise<Lookup> {
@@ -274,8 +263,7 @@ export function createAccess(
 
   /** Removes a token from the cache. */
   function forget(tokenId: string): void {
-    revocations += 1;
-    running.clear();
+    verifying.forget();
     for (const [key, verified] of cache) {
       if (verified.caller.tokenId === tokenId) cache.delete(key);
     }
@@ -380,8 +368,7 @@ export function createAccess(
     },
     endMadeWith,
     readAgain() {
-      revocations += 1;
-      running.clear();
+      verifying.forget();
       cache.clear();
     },
     jwks: () => keys.jwks(),

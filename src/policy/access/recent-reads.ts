@@ -4,6 +4,7 @@
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createSharedWork } from '../../lib/shared-work.ts';
 
 const KEPT_MS = 5_000;
 const MAX_KEPT = 1_000;
@@ -17,27 +18,17 @@ export interface RecentReads<Value> {
 
 export function createRecentReads<Value>(clock: Pick<Clock, 'monotonicMs'>): RecentReads<Value> {
   const kept = new BoundedMap<string, { value: Value; untilMs: number }>(MAX_KEPT);
-  const running = new Map<string, Promise<Value | null>>();
+  const finding = createSharedWork<Value | null>();
   return {
     async read(key, find) {
       const known = kept.get(key);
       if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.value;
-      const under = running.get(key);
-      if (under !== undefined) return under;
-      const finding = find();
-      running.set(key, finding);
-      try {
-        const value = await finding;
-        if (value !== null && running.get(key) === finding) {
-          kept.set(key, { value, untilMs: clock.monotonicMs() + KEPT_MS });
-        }
-        return value;
-      } finally {
-        if (running.get(key) === finding) running.delete(key);
-      }
+      return finding.of(key, find, (value) => {
+        if (value !== null) kept.set(key, { value, untilMs: clock.monotonicMs() + KEPT_MS });
+      });
     },
     forget() {
-      running.clear();
+      finding.forget();
       kept.clear();
     },
   };

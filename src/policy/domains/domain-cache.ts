@@ -5,6 +5,7 @@
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createSharedWork } from '../../lib/shared-work.ts';
 import type { DkimSigner } from '../../mail/dkim.ts';
 import type { Domain } from '../../model/domain.ts';
 import type { Store } from '../../store/store.ts';
@@ -21,7 +22,7 @@ export interface CachedDomain {
 export interface DomainCache {
   /** The entry while it is valid, otherwise null. */
   known(name: string): CachedDomain | null;
-  /** Reads the row, once for all who ask meanwhile, and caches it, unless a domain was changed. */
+  /** Reads the row, once for all who ask meanwhile, and caches it, unless the domain was changed. */
   lookUp(name: string): Promise<CachedDomain>;
   /** This process has changed the domain. */
   forget(name: string): void;
@@ -43,10 +44,7 @@ export function createDomainCache({
   clock: Clock;
 }): DomainCache {
   const cache = new BoundedMap<string, CachedDomain>(MAX_CACHED);
-  /** Reads under way: where the store is slow, one for each message would keep it slow. */
-  const running = new Map<string, Promise<CachedDomain>>();
-  /** Counts changes by this process: values read during a change are not cached. */
-  let changes = 0;
+  const reading = createSharedWork<CachedDomain>();
   /** All such domains looked up so far; never emptied, unlike the cache, because none may be forgotten. */
   const atMostOnce = new Set<string>();
 
@@ -56,22 +54,22 @@ export function createDomainCache({
       return found !== undefined && found.until > clock.monotonicMs() ? found : null;
     },
     lookUp(name) {
-      const under = running.get(name);
-      if (under !== undefined) return under;
-      const reading = readRow(name).finally(() => {
-        if (running.get(name) === reading) running.delete(name);
-      });
-      running.set(name, reading);
-      return reading;
+      return reading.of(
+        name,
+        () => readRow(name),
+        (row) => {
+          if (row.domain?.settings.atMostOnce === true) atMostOnce.add(name);
+          else atMostOnce.delete(name);
+          cache.set(name, row);
+        },
+      );
     },
     forget(name) {
-      changes += 1;
-      running.delete(name);
+      reading.forget(name);
       cache.delete(name);
     },
     readAgain() {
-      changes += 1;
-      running.clear();
+      reading.forget();
       // Their keys stay loaded, for those that have the same afterwards.
       for (const entry of cache.values()) entry.until = Number.NEGATIVE_INFINITY;
     },
@@ -80,15 +78,9 @@ export function createDomainCache({
 
   async function readRow(name: string): Promise<CachedDomain> {
     const before = cache.get(name);
-    const changesBefore = changes;
     const domain = await store.getDomain({ name });
     const signers = before !== undefined && haveSameKey(before.domain, domain) ? before.signers : null;
-    const fresh: CachedDomain = { domain, signers, until: clock.monotonicMs() + CACHE_MS };
-    if (changes !== changesBefore) return fresh;
-    if (domain?.settings.atMostOnce === true) atMostOnce.add(name);
-    else atMostOnce.delete(name);
-    cache.set(name, fresh);
-    return fresh;
+    return { domain, signers, until: clock.monotonicMs() + CACHE_MS };
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import { createSharedWork } from '../../../lib/shared-work.ts';
 import { isHostName } from '../../../net/dns-name.ts';
 import type { ResolverByAsker } from '../../../net/dns-types.ts';
 import { type EgressMemory, readText } from '../../../policy/limits/shaping/egress-memory.ts';
@@ -94,7 +95,7 @@ export function createSites(deps: {
   const { routes, resolver, shaping, warmup, clock } = deps;
   const providers = deps.egressMemory.facts('provider', readText, PROVIDER_KEPT_MS);
   const domains = new BoundedMap<string, Known>(MAX_DOMAINS);
-  const asking = new Map<string, Promise<void>>();
+  const asking = createSharedWork<void>();
   const names = new Map<string, Site>();
   let moved: (name: string) => void = () => {};
 
@@ -178,12 +179,7 @@ export function createSites(deps: {
   }
 
   function lookUp(domain: string, sender: string): Promise<void> {
-    let answer = asking.get(domain);
-    if (answer === undefined) {
-      answer = ask(domain, sender).finally(() => asking.delete(domain));
-      asking.set(domain, answer);
-    }
-    return answer;
+    return asking.of(domain, () => ask(domain, sender));
   }
 
   async function ask(domain: string, sender: string): Promise<void> {

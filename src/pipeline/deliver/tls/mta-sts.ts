@@ -17,6 +17,7 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Service } from '../../../lib/service.ts';
+import { createSharedWork } from '../../../lib/shared-work.ts';
 import { createTally } from '../../../lib/tally.ts';
 import { zoneOf } from '../../../net/dns-name.ts';
 import type { DnsAnswer, ResolverByAsker } from '../../../net/dns-types.ts';
@@ -87,7 +88,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   const port = options.port ?? 443;
   /** The stored policies, and when each may be fetched again. */
   const known = new BoundedMap<string, Known>(MAX_REMEMBERED);
-  const flights = new Map<string, Promise<MtaStsPolicy | null>>();
+  const looking = createSharedWork<MtaStsPolicy | null>();
   const fetches = new Set<Fetch>();
   let timer: Timer | null = null;
   let renewing: Promise<void> = Promise.resolve();
@@ -95,17 +96,13 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
 
   return {
     policyOf(domain, sender) {
-      const underWay = flights.get(domain);
-      if (underWay !== undefined) return underWay;
-      const flight = look(domain, sender)
-        .catch((cause: unknown) => {
+      return looking.of(domain, () =>
+        look(domain, sender).catch((cause: unknown) => {
           // The store cannot be read: neither the current announcement nor an earlier policy is known.
           log.warn({ domain, err: cause }, 'the MTA-STS policy of a domain could not be looked up');
           return inForce(known.get(domain)?.stored ?? null);
-        })
-        .finally(() => flights.delete(domain));
-      flights.set(domain, flight);
-      return flight;
+        }),
+      );
     },
     async start() {
       running = true;

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Random } from '../../../lib/random.ts';
+import { createSharedWork } from '../../../lib/shared-work.ts';
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 import type { ZoneServers } from '../../../net/zone-servers.ts';
 import { spfText } from '../relay-spf.ts';
@@ -34,15 +35,10 @@ export interface DomainDoctorDeps {
 export function createDomainDoctor(deps: DomainDoctorDeps, limits: LookupLimits = {}): DomainDoctor {
   const { clock, random, zoneServers, certificate, addresses, relays = [] } = deps;
   /** By everything that the result depends on, because keys and settings may change during an examination. */
-  const underWay = new Map<string, Promise<DomainVerification>>();
+  const underWay = createSharedWork<DomainVerification>();
   return {
     examine(examined, { fresh } = { fresh: false }) {
-      const key = JSON.stringify([fresh, examined]);
-      const known = underWay.get(key);
-      if (known !== undefined) return known;
-      const run = examineNow(examined, fresh).finally(() => underWay.delete(key));
-      underWay.set(key, run);
-      return run;
+      return underWay.of(JSON.stringify([fresh, examined]), () => examineNow(examined, fresh));
     },
   };
 
