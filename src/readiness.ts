@@ -37,9 +37,9 @@ export function createDiskWatch(
   return {
     async start() {
       await check().catch(failed);
-      rounds.begin();
+      await rounds.start();
     },
-    stop: rounds.end,
+    stop: rounds.stop,
     refusing: () => reason,
     /** Bytes that can be accepted before everything is refused; null = unknown. */
     freeBytes: () => free,

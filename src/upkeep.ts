@@ -134,11 +134,11 @@ export function createUpkeep(
   return {
     async start() {
       running = true;
-      for (const round of rounds) round.begin();
+      await Promise.all(rounds.map((round) => round.start()));
     },
     async stop() {
       running = false;
-      await Promise.all(rounds.map((round) => round.end()));
+      await Promise.all(rounds.map((round) => round.stop()));
     },
   };
 }

@@ -1,29 +1,32 @@
 /**
- * Repeats work: immediately, and then each time a fixed pause after the last run has ended, so that runs never overlap.
- * A failure is reported and tried again in the next run. After `end`, nothing runs.
+ * Repeats work, each time a fixed pause after the last run has ended, so that runs never overlap. A failure is reported
+ * and tried again in the next run. After `stop`, nothing runs.
  */
 import type { Clock, Timer } from './clock.ts';
+import type { Service } from './service.ts';
 
 /**
- * `begin` and `end` alternate; `begin` may be called again after `end` has resolved, as for a singleton job that
- * returns to a node.
+ * `start` begins the first run before it returns. `stop` resolves when the run under way has ended; afterwards `start` may
+ * be called again, as for a singleton job that returns to a node.
  */
-export interface Rounds {
-  begin(): void;
-  /** Between `begin` and `end`; long work asks before each step. */
+export interface Rounds extends Service {
+  /** Between `start` and `stop`; long work asks before each step. */
   isRunning(): boolean;
-  /** Starts no further run and resolves when the current one has ended. */
-  end(): Promise<void>;
+  stop(): Promise<void>;
 }
 
-/** `failed` gets the reason why a run ended early; it must not throw. */
+/**
+ * `firstAfterMs`: how long after `start` the first run begins; absent = at once. `failed` gets the reason why a run ended
+ * early; it must not throw.
+ */
 export function createRounds(given: {
   clock: Pick<Clock, 'setTimer'>;
   everyMs: number;
-  work: () => Promise<void>;
+  firstAfterMs?: number;
+  work: () => Promise<unknown>;
   failed: (cause: unknown) => void;
 }): Rounds {
-  const { clock, everyMs, work, failed } = given;
+  const { clock, everyMs, firstAfterMs, work, failed } = given;
   let timer: Timer | null = null;
   let working: Promise<void> = Promise.resolve();
   let running = false;
@@ -35,12 +38,13 @@ export function createRounds(given: {
       });
   };
   return {
-    begin() {
+    async start() {
       running = true;
-      round();
+      if (firstAfterMs === undefined) round();
+      else timer = clock.setTimer(firstAfterMs, round);
     },
     isRunning: () => running,
-    async end() {
+    async stop() {
       running = false;
       timer?.cancel();
       await working;

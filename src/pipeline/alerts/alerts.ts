@@ -8,7 +8,7 @@
  *
  *   seen ──2 min──► told (open) ──gone for 10 min──► told that it is over
  */
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
@@ -75,10 +75,11 @@ export function createAlerts(deps: Deps, { hostname }: { hostname: string }): Al
   const seen = new Map<string, Seen>();
   /** When each open alert was first found gone. */
   const gone = new Map<string, number>();
-  let timer: Timer | null = null;
   const rounds = createRounds({
     clock,
     everyMs: LOOK_EVERY_MS,
+    // Nothing can be due before, and the listeners, which are examined too, have started by then.
+    firstAfterMs: LOOK_EVERY_MS,
     work: look,
     failed: (err) => log.warn({ err }, 'the operator could not be told of what needs attention; tried again'),
   });
@@ -86,13 +87,9 @@ export function createAlerts(deps: Deps, { hostname }: { hostname: string }): Al
     async start() {
       seen.clear();
       gone.clear();
-      // Nothing can be due before, and the listeners, which are examined too, have started by then.
-      timer = clock.setTimer(LOOK_EVERY_MS, rounds.begin);
+      await rounds.start();
     },
-    stop() {
-      timer?.cancel();
-      return rounds.end();
-    },
+    stop: rounds.stop,
     look,
   };
 

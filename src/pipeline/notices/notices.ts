@@ -80,10 +80,8 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
     failed: (err) => log.warn({ err }, 'notices could not be written; they wait'),
   });
   return {
-    async start() {
-      rounds.begin();
-    },
-    stop: rounds.end,
+    start: rounds.start,
+    stop: rounds.stop,
     look: () => look(() => true),
   };
 

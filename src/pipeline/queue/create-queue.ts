@@ -110,7 +110,6 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       running && !settler.isPaused() && node.valid && keptBack(recipient, site) === null,
     allowance,
   });
-  const counts = createRounds({ clock, everyMs: options.checkMs, work: claims.count, failed() {} });
   const changes = createChanging(
     { clock, window },
     {
@@ -200,12 +199,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     rowsOf: (site) => window.rowsOf(site),
     hasMail: (site) => window.rowsOf(site) > 0 || due.count(site) > 0,
     regroup,
-    counting: {
-      async start() {
-        counts.begin();
-      },
-      stop: () => counts.end(),
-    },
+    counting: createRounds({ clock, everyMs: options.checkMs, work: claims.count, failed() {} }),
     backlogged() {
       if (settler.isPaused()) return 'outcomes cannot be stored';
       return claims.queued() > options.highWaterMark ? `${claims.queued()} recipients are waiting` : null;

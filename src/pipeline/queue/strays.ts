@@ -64,16 +64,10 @@ export function createStrays(
     deps.freed();
   }
 
-  const rounds = createRounds({
+  return createRounds({
     clock,
     everyMs: afterMs / 4,
     work: look,
     failed: (err) => log.debug({ err }, 'lost leases could not be searched for; it will be tried again'),
   });
-  return {
-    async start() {
-      rounds.begin();
-    },
-    stop: () => rounds.end(),
-  };
 }

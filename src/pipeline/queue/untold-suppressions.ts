@@ -61,12 +61,12 @@ export function createUntoldSuppressions(
     sinceMs: () => since,
     start() {
       running = true;
-      if (mayBeDeaf) rounds.begin();
+      if (mayBeDeaf) void rounds.start();
     },
     async stop() {
       running = false;
       retry?.cancel();
-      await rounds.end();
+      await rounds.stop();
       await reading;
     },
   };

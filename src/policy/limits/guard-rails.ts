@@ -93,9 +93,9 @@ export function createGuardRails(deps: Deps): GuardRails {
       held.clear();
       standings.clear();
       afterSeq = null;
-      rounds.begin();
+      await rounds.start();
     },
-    stop: rounds.end,
+    stop: rounds.stop,
     standing: (domain) => standings.get(domain) ?? null,
     levels: () => [...standings.values()].map(({ level }) => level),
     warned: () =>

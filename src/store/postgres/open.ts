@@ -5,9 +5,10 @@
  * second, succeeds.
  */
 import { createAskerLine } from '../../lib/asker-line.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom, type Random } from '../../lib/random.ts';
+import { createRounds } from '../../lib/rounds.ts';
 import { createSignal } from '../../lib/signal.ts';
 import { askerOf } from '../shared/asker.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
@@ -90,7 +91,17 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const captured = createCaptureTeller();
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | null = null;
-  let eraTimer: Timer | null = null;
+  /** Eras end by the number of stored rows, which any node may store, so each node checks regularly. */
+  const eras = createRounds({
+    clock,
+    everyMs: ERAS_EVERY_MS,
+    firstAfterMs: ERAS_EVERY_MS,
+    work: () => connections.use('cold', (link) => keepEras(link, clock)),
+    failed(error) {
+      if (health.noteFailure(error) === null)
+        log('error', 'the next era could not be made', { reason: String(error) });
+    },
+  });
 
   /** The timeline of its server. */
   async function prepareDatabase(): Promise<string> {
@@ -344,27 +355,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
-  /** Eras end by the number of stored rows, which any node may store, so each node checks regularly. */
-  function watchEras(): void {
-    eraTimer = clock.setTimer(ERAS_EVERY_MS, () => {
-      const keeping = connections.use('cold', (link) => keepEras(link, clock));
-      running.add(keeping);
-      keeping
-        .catch((error: unknown) => {
-          if (health.noteFailure(error) === null)
-            log('error', 'the next era could not be made', { reason: String(error) });
-        })
-        .finally(() => {
-          running.delete(keeping);
-          if (closing === null) watchEras();
-        });
-    });
-  }
-
   async function close(): Promise<void> {
     health.close();
-    eraTimer?.cancel();
-    await Promise.allSettled(running);
+    await Promise.allSettled([...running, eras.stop()]);
     await hints.close();
     await connections.close();
     log('info', 'the store is closed', {});
@@ -380,7 +373,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ]),
   ) as Pick<Store, OperationName>;
 
-  watchEras();
+  void eras.start();
   log('info', 'the store is open', {});
   return {
     ...operations,

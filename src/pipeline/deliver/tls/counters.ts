@@ -4,15 +4,16 @@
  * stored are tried again; the number of different counters in memory is limited, since host names are chosen by others.
  */
 import { Counter, type Registry } from 'prom-client';
-import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { createRounds } from '../../../lib/rounds.ts';
 import type { Service } from '../../../lib/service.ts';
 import type { TlsFacts } from '../../../smtp/client-tls.ts';
 import type { Store } from '../../../store/store.ts';
 import type { TlsCount, TlsPolicyType, TlsResult } from '../../../store/topics/tls.ts';
 
 export interface TlsCounters extends Service {
-  count(what: { domain: string; policy: TlsPolicyType; mxHost: string; result: TlsResult }): void;
+  count(what: Omit<TlsCount, 'day' | 'sessions'>): void;
 }
 
 const FLUSH_EVERY_MS = 60_000;
@@ -45,39 +46,29 @@ export function createTlsCounters(deps: {
 }): TlsCounters {
   const { store, clock, log, metrics } = deps;
   let waiting = new Map<string, TlsCount>();
-  let timer: Timer | null = null;
-  let flushing: Promise<void> = Promise.resolve();
   let purgedDay = '';
+  const flushes = createRounds({
+    clock,
+    everyMs: FLUSH_EVERY_MS,
+    firstAfterMs: FLUSH_EVERY_MS,
+    work: flush,
+    failed() {},
+  });
 
   return {
     count({ domain, policy, mxHost, result }) {
       metrics(policy, result);
-      const day = dayOf(clock.now());
-      const key = [day, domain, policy, mxHost, result].join(' ');
-      const known = waiting.get(key);
-      if (known !== undefined) known.sessions += 1;
-      else if (waiting.size < MAX_COUNTERS)
-        waiting.set(key, { day, domain, policy, mxHost, result, sessions: 1 });
+      const count = { day: dayOf(clock.now()), domain, policy, mxHost, result, sessions: 1 };
+      if (waiting.size < MAX_COUNTERS || waiting.has(keyOf(count))) add(count);
     },
-    async start() {
-      plan();
-    },
+    start: flushes.start,
     async stop() {
-      timer?.cancel();
-      timer = null;
-      await flushing;
+      await flushes.stop();
       await flush();
     },
   };
 
-  function plan(): void {
-    timer = clock.setTimer(FLUSH_EVERY_MS, () => {
-      flushing = flush().then(() => {
-        if (timer !== null) plan();
-      });
-    });
-  }
-
+  /** Never rejects. */
   async function flush(): Promise<void> {
     const taken = [...waiting.values()];
     waiting = new Map();
@@ -88,13 +79,13 @@ export function createTlsCounters(deps: {
       }
       await purgeOnceADay();
     } catch (cause) {
-      for (const count of taken.slice(at)) putBack(count);
+      for (const count of taken.slice(at)) add(count);
       log.warn({ err: cause }, 'TLS counters could not be stored; they are kept and offered again');
     }
   }
 
-  function putBack(count: TlsCount): void {
-    const key = [count.day, count.domain, count.policy, count.mxHost, count.result].join(' ');
+  function add(count: TlsCount): void {
+    const key = keyOf(count);
     const known = waiting.get(key);
     if (known !== undefined) known.sessions += count.sessions;
     else waiting.set(key, count);
@@ -125,6 +116,10 @@ export function certificateResult(facts: TlsFacts): TlsResult {
     default:
       return 'certificate-not-trusted';
   }
+}
+
+function keyOf({ day, domain, policy, mxHost, result }: TlsCount): string {
+  return [day, domain, policy, mxHost, result].join(' ');
 }
 
 function dayOf(at: number): string {

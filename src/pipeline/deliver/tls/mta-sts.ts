@@ -14,8 +14,9 @@
  * are asked at once, and nobody waits for a place: where there is none, the fetch that has taken most of what all have ends.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
-import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { createRounds } from '../../../lib/rounds.ts';
 import type { Service } from '../../../lib/service.ts';
 import { createSharedWork } from '../../../lib/shared-work.ts';
 import { createTally } from '../../../lib/tally.ts';
@@ -90,9 +91,13 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   const known = new BoundedMap<string, Known>(MAX_REMEMBERED);
   const looking = createSharedWork<MtaStsPolicy | null>();
   const fetches = new Set<Fetch>();
-  let timer: Timer | null = null;
-  let renewing: Promise<void> = Promise.resolve();
-  let running = false;
+  const renewals = createRounds({
+    clock,
+    everyMs: RENEW_EVERY_MS,
+    firstAfterMs: RENEW_EVERY_MS,
+    work: renewDue,
+    failed: (cause) => log.warn({ err: cause }, 'MTA-STS policies could not be renewed'),
+  });
 
   return {
     policyOf(domain, sender) {
@@ -104,15 +109,8 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
         }),
       );
     },
-    async start() {
-      running = true;
-      plan();
-    },
-    async stop() {
-      running = false;
-      timer?.cancel();
-      await renewing;
-    },
+    start: renewals.start,
+    stop: renewals.stop,
   };
 
   async function look(domain: string, sender: string): Promise<MtaStsPolicy | null> {
@@ -223,23 +221,13 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
 
   // ── renewing ────────────────────────────────────────────────────────────────────────────────────────────
 
-  function plan(): void {
-    timer = clock.setTimer(RENEW_EVERY_MS, () => {
-      renewing = renewDue()
-        .catch((cause: unknown) => log.warn({ err: cause }, 'MTA-STS policies could not be renewed'))
-        .then(() => {
-          if (running) plan();
-        });
-    });
-  }
-
   /**
    * Renews due policies, earliest first, until none is due: one that cannot be fetched is due again later and delays no
    * other. One that is due again in the same round could not be stored; the rest waits for the next round.
    */
   async function renewDue(): Promise<void> {
     const seen = new Set<string>();
-    while (running) {
+    while (renewals.isRunning()) {
       const due = await store.staleMtaSts({ now: clock.now(), limit: RENEW_AT_ONCE });
       if (due.length === 0 || due.some(({ domain }) => seen.has(domain))) return;
       for (const { domain } of due) seen.add(domain);

@@ -4,6 +4,7 @@
  * store knows that it receives hints while its own messages come back; this also detects poolers that drop LISTEN.
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
+import { createRounds } from '../../../lib/rounds.ts';
 import { createSignal } from '../../../lib/signal.ts';
 import type { Hint } from '../../topics/hints.ts';
 import type { SuppressionChange } from '../../topics/suppressions.ts';
@@ -94,10 +95,11 @@ export function createHints(deps: {
   let sending: Timer | null = null;
   let closed = false;
   let working: Promise<void> = Promise.resolve();
-  let echoing: Timer | null = null;
+  const beats = createRounds({ clock, everyMs: ECHO_MS, work: () => run(send), failed() {} });
 
   const hears = (): boolean => clock.monotonicMs() - heardMs < DEAF_MS;
-  beat();
+  // Also reconnects after the connection was lost.
+  void beats.start();
 
   return {
     note(changed) {
@@ -115,7 +117,7 @@ export function createHints(deps: {
     async close() {
       closed = true;
       sending?.cancel();
-      echoing?.cancel();
+      await beats.stop();
       await working;
       // The other stores would otherwise find these changes later.
       if (!isEmpty()) await send().catch(() => undefined);
@@ -138,14 +140,6 @@ export function createHints(deps: {
     sending ??= clock.setTimer(SEND_MS, () => {
       sending = null;
       run(send);
-    });
-  }
-
-  /** Also reconnects after the connection was lost. */
-  function beat(): void {
-    if (closed) return;
-    run(send).finally(() => {
-      if (!closed) echoing = clock.setTimer(ECHO_MS, beat);
     });
   }
 
