@@ -18,18 +18,17 @@ describe('parseAddress', () => {
   ])('takes %j', (text, local, domain) => {
     expect(parseAddress(text)).toEqual({
       ok: true,
-      address: { local, domain, text: `${local}@${domain}`, needsSmtpUtf8: false },
+      address: { local, domain, text: `${local}@${domain}` },
     });
   });
 
-  it('takes a local part in UTF-8 and says that it needs SMTPUTF8', () => {
+  it('takes a local part in UTF-8', () => {
     expect(parseAddress('чебурашка@ящик.рф')).toEqual({
       ok: true,
       address: {
         local: 'чебурашка',
         domain: 'xn--h1ae7bxa.xn--p1ai',
         text: 'чебурашка@xn--h1ae7bxa.xn--p1ai',
-        needsSmtpUtf8: true,
       },
     });
   });

@@ -12,8 +12,6 @@ export interface Address {
   readonly local: string;
   readonly domain: string;
   readonly text: string;
-  /** True if the local part is not ASCII, so that only a server with SMTPUTF8 accepts it (RFC 6531). */
-  readonly needsSmtpUtf8: boolean;
 }
 
 /** What parseAddress found: an address, or a short clause that completes "the address …". */
@@ -36,7 +34,7 @@ export function parseAddress(text: string, minLabels = 2): AddressResult {
   if (domain === null) return { ok: false, problem: hostProblem(minLabels) };
   const problem = lengthProblem(parts, domain);
   if (problem !== null) return { ok: false, problem };
-  return { ok: true, address: { local, domain, text: `${local}@${domain}`, needsSmtpUtf8: !parts.isAscii } };
+  return { ok: true, address: { local, domain, text: `${local}@${domain}` } };
 }
 
 /** What somebody looks for, a whole domain name or a part of one, as names are stored: in lower case, as A-labels where it has others. */

@@ -10,65 +10,42 @@ import { returnedFields } from './dsn.ts';
 import { bodyOf, fieldOf, type MimePart, ownParts } from './mime-tree.ts';
 import { readableText, textOfOctets } from './readable-text.ts';
 
-interface Form {
-  name: string;
-  /** Each of these, in lower case, identifies the form. */
-  phrases: readonly string[];
-}
-
-const FORMS: readonly Form[] = [
-  { name: 'exim', phrases: ['this message was created automatically by mail delivery software'] },
-  {
-    name: 'qmail',
-    phrases: ['this is the qmail-send program', 'this is the machine generated message from mail service'],
-  },
-  { name: 'postfix', phrases: ['this is the mail system at host', 'this is the postfix program at host'] },
-  {
-    name: 'sendmail',
-    phrases: [
-      'the following addresses had permanent fatal errors',
-      'the following addresses had transient non-fatal errors',
-      'the following addresses had permanent delivery errors',
-    ],
-  },
-  {
-    name: 'exchange',
-    phrases: [
-      'delivery has failed to these recipients',
-      'did not reach some or all of the intended recipients',
-      'the following recipient(s) could not be reached',
-      'fehler bei der nachrichtenzustellung an folgende',
-      'échec de la remise à ces destinataires',
-      'error de entrega a estos destinatarios',
-      'recapito non riuscito per questi destinatari',
-      'falha na entrega para estes destinatários',
-    ],
-  },
-  {
-    name: 'google',
-    phrases: [
-      'delivery to the following recipient failed permanently',
-      'delivery to the following recipients failed permanently',
-      "your message wasn't delivered to",
-      'your message wasn’t delivered to',
-    ],
-  },
-  { name: 'yahoo', phrases: ['sorry, we were unable to deliver your message to the following address'] },
-  { name: 'mdaemon', phrases: ['message had permanent fatal delivery errors'] },
-  {
-    name: 'ses',
-    phrases: ['an error occurred while trying to deliver the mail to the following recipients'],
-  },
-  { name: 'groupwise', phrases: ['the message that you sent was undeliverable to the following'] },
-  {
-    name: 'lotus',
-    phrases: [
-      'was not delivered to:',
-      'failed to deliver to domain directory',
-      'user not listed in domino directory',
-    ],
-  },
-];
+/** Each of these phrases, in lower case, identifies a form. */
+const FORMS: Readonly<Record<string, readonly string[]>> = {
+  exim: ['this message was created automatically by mail delivery software'],
+  qmail: ['this is the qmail-send program', 'this is the machine generated message from mail service'],
+  postfix: ['this is the mail system at host', 'this is the postfix program at host'],
+  sendmail: [
+    'the following addresses had permanent fatal errors',
+    'the following addresses had transient non-fatal errors',
+    'the following addresses had permanent delivery errors',
+  ],
+  exchange: [
+    'delivery has failed to these recipients',
+    'did not reach some or all of the intended recipients',
+    'the following recipient(s) could not be reached',
+    'fehler bei der nachrichtenzustellung an folgende',
+    'échec de la remise à ces destinataires',
+    'error de entrega a estos destinatarios',
+    'recapito non riuscito per questi destinatari',
+    'falha na entrega para estes destinatários',
+  ],
+  google: [
+    'delivery to the following recipient failed permanently',
+    'delivery to the following recipients failed permanently',
+    "your message wasn't delivered to",
+    'your message wasn’t delivered to',
+  ],
+  yahoo: ['sorry, we were unable to deliver your message to the following address'],
+  mdaemon: ['message had permanent fatal delivery errors'],
+  ses: ['an error occurred while trying to deliver the mail to the following recipients'],
+  groupwise: ['the message that you sent was undeliverable to the following'],
+  lotus: [
+    'was not delivered to:',
+    'failed to deliver to domain directory',
+    'user not listed in domino directory',
+  ],
+};
 
 /** Delivery was not given up yet. */
 const DELAYED = [
@@ -114,9 +91,8 @@ export function readTextBounce(mail: MimePart): DsnReport | null {
   // A person's answer may repeat a report that they received, but it is still an answer.
   if (answersBySubject(mail)) return null;
   const failedHeader = fieldOf(mail, 'x-failed-recipients');
-  const known = FORMS.find(({ phrases }) => phrases.some((phrase) => lower.includes(phrase)));
-  const form = known?.name ?? (failedHeader === null ? null : 'exim');
-  if (form === null) return null;
+  const isKnown = Object.values(FORMS).some((phrases) => phrases.some((phrase) => lower.includes(phrase)));
+  if (!isKnown && failedHeader === null) return null;
   const text = whole.slice(0, cutAt(lower));
   const action: DsnAction = DELAYED.some((phrase) => lower.includes(phrase)) ? 'delayed' : 'failed';
   const found = recipientsIn(text, action);
@@ -132,7 +108,7 @@ export function readTextBounce(mail: MimePart): DsnReport | null {
     const coded = withWords(one, wordsOf(text));
     return coded.status === null ? one : coded;
   });
-  return { form, reportingMta: '', recipients, returned: returnedFields(mail) };
+  return { reportingMta: '', recipients, returned: returnedFields(mail) };
 }
 
 function firstText(mail: MimePart): string {

@@ -31,8 +31,6 @@ export interface ReportField {
 }
 
 export interface DsnReport {
-  /** The format: `rfc3464`, or a form of bounce-text.ts. */
-  form: string;
   reportingMta: string;
   recipients: readonly DsnRecipient[];
   /** Header fields of the returned message, if present. */
@@ -77,7 +75,7 @@ export function readDsn(mail: MimePart): DsnReport | null {
     if (recipient !== null) recipients.push(recipient);
   }
   if (recipients.length === 0) return null;
-  return { form: 'rfc3464', reportingMta, recipients, returned: returnedFields(mail) };
+  return { reportingMta, recipients, returned: returnedFields(mail) };
 }
 
 /** Header fields of the message that a report returns, whole or only its header; empty if it returns none. */

@@ -12,8 +12,6 @@ export interface ListedMailbox {
   readonly name: string;
   /** Canonical. */
   readonly address: string;
-  /** Lower-case A-label. */
-  readonly domain: string;
 }
 
 const MAX_CHARS = 64 * 1024;
@@ -45,7 +43,7 @@ export function parseMailboxList(value: string, minLabels = 2): readonly ListedM
         : parseAddress(angle ?? bare.replaceAll(/[ \t]+/g, ''), minLabels);
     if (parsed?.ok === true) {
       const name = cleanName(angle === null ? comment : bare);
-      mailboxes.push({ name, address: parsed.address.text, domain: parsed.address.domain });
+      mailboxes.push({ name, address: parsed.address.text });
     }
     phrase = '';
     comment = '';

@@ -41,7 +41,6 @@ export interface ClaimedDelivery {
   messageId: MessageId;
   /** The sender domain the message was accepted for; its DKIM keys sign. */
   senderDomain: string;
-  from: string;
   lane: Lane;
   address: string;
   recipientDomain: string;

@@ -53,7 +53,7 @@ export type DnsRecordData =
   | { type: 'TXT'; text: string }
   | { type: 'SOA'; minimumSeconds: number }
   /** Who may issue certificates for the name (RFC 8659); `tag` in lower case. */
-  | { type: 'CAA'; critical: boolean; tag: string; value: string }
+  | { type: 'CAA'; tag: string; value: string }
   | { type: 'TLSA'; usage: number; selector: number; matching: number; data: Uint8Array }
   /** A type or class that is not used here; its data is not read. */
   | { type: 'OTHER'; code: number };
@@ -239,7 +239,6 @@ function readData(
       const latin = (from: number, to: number) => Buffer.from(bytes.subarray(from, to)).toString('latin1');
       return {
         type: 'CAA',
-        critical: ((bytes[at] ?? 0) & 0x80) !== 0,
         tag: latin(at + 2, tagEnd).toLowerCase(),
         value: latin(tagEnd, end),
       };

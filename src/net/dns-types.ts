@@ -49,7 +49,6 @@ export interface TlsaRecord {
 
 /** Who may issue certificates for a name (RFC 8659 §4). */
 export interface CaaRecord {
-  critical: boolean;
   /** Lower case: `issue`, `issuewild`, `iodef`, … */
   tag: string;
   value: string;

@@ -48,7 +48,6 @@ export type HttpOutcome =
       isCut: boolean;
       /** Names in lower case; `set-cookie` is left out. */
       headers: Record<string, string | undefined>;
-      latencyMs: number;
       /** When the answer ended, epoch milliseconds. */
       answeredAt: number;
     }
@@ -130,7 +129,6 @@ export function createGuardedHttp(
       allowHttp = 'never',
       asker = '',
     } = wanted;
-    const startedMs = clock.monotonicMs();
     const verdict = checkUrl(text, filter, allowHttp);
     if (verdict.kind === 'refused') return { kind: 'blocked', detail: verdict.detail };
     const { url } = verdict;
@@ -159,7 +157,7 @@ export function createGuardedHttp(
           };
           return exchangeFresh(request);
         }));
-      if (result?.kind === 'answered') return outcomeOf(result, startedMs);
+      if (result?.kind === 'answered') return outcomeOf(result);
       if (wanted.signal?.aborted) return failed('aborted', 'stopped under way');
       return result ?? failed('timeout', `no DNS answer for ${url.host} in ${timeoutMs} ms`);
     } finally {
@@ -250,7 +248,7 @@ export function createGuardedHttp(
     return ownPorts.includes(url.port) && isThisMachine(address) ? FORBIDDEN : undefined;
   }
 
-  function outcomeOf(answer: HttpAnswer, startedMs: number): HttpOutcome {
+  function outcomeOf(answer: HttpAnswer): HttpOutcome {
     return {
       kind: 'answered',
       status: answer.status,
@@ -259,7 +257,6 @@ export function createGuardedHttp(
       bodyBytes: answer.body,
       isCut: answer.isCut,
       headers: singleValues(answer.headers),
-      latencyMs: Math.round(clock.monotonicMs() - startedMs),
       answeredAt: clock.now(),
     };
   }

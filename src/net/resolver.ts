@@ -416,9 +416,7 @@ function tlsaOf(record: DnsRecord): TlsaRecord | undefined {
 }
 
 function caaOf(record: DnsRecord): CaaRecord | undefined {
-  return record.type === 'CAA'
-    ? { critical: record.critical, tag: record.tag, value: record.value }
-    : undefined;
+  return record.type === 'CAA' ? { tag: record.tag, value: record.value } : undefined;
 }
 
 /** `localhost` is answered here and never looked up (RFC 6761 §6.3): the address filter then decides about loopback. */

@@ -40,8 +40,6 @@ export interface TlsFacts {
   authorizationError: string | null;
   /** What verified it; `none` if nothing did. */
   verifiedBy: VerifiedBy;
-  /** SHA-256 of the certificate, "AB:CD:…", or null. */
-  fingerprint256: string | null;
   /** Common name of the certificate's subject, or null. */
   subject: string | null;
   /** When the certificate expires, in epoch milliseconds, or null. */
@@ -118,7 +116,6 @@ function factsOf(socket: TLSSocket): TlsFacts {
     authorized: socket.authorized,
     authorizationError: socket.authorized ? null : String(error ?? 'unknown').slice(0, MAX_SUBJECT_CHARS),
     verifiedBy: socket.authorized ? 'pkix' : 'none',
-    fingerprint256: certificate.fingerprint256 ?? null,
     subject: typeof subject === 'string' ? subject.slice(0, MAX_SUBJECT_CHARS) : null,
     validUntil: Number.isNaN(validUntil) ? null : validUntil,
   };

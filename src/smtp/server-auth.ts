@@ -50,7 +50,7 @@ function plainExchange(): AuthExchange {
       if (username === '' || (authorize !== '' && authorize !== username)) {
         return { kind: 'refused', reply: REPLIES.authMalformed };
       }
-      return { kind: 'attempt', attempt: { mechanism: 'PLAIN', username, password } };
+      return { kind: 'attempt', attempt: { username, password } };
     },
   };
 }
@@ -67,7 +67,7 @@ function loginExchange(): AuthExchange {
         username = text.text;
         return { kind: 'prompt', text: PASSWORD_PROMPT };
       }
-      return { kind: 'attempt', attempt: { mechanism: 'LOGIN', username, password: text.text } };
+      return { kind: 'attempt', attempt: { username, password: text.text } };
     },
   };
 }

@@ -109,7 +109,6 @@ export function parseMail(
   const parameters = splitParameters(found.rest);
   if (!parameters.ok) return parameters;
   let size: number | null = null;
-  let eightBitMime = false;
   let smtpUtf8 = false;
   let ret: MailFrom['ret'] = null;
   let envid: string | null = null;
@@ -120,7 +119,6 @@ export function parseMail(
     } else if (name === 'BODY') {
       const body = value?.toUpperCase();
       if (body !== '7BIT' && body !== '8BITMIME') return badParameter(name);
-      eightBitMime = body === '8BITMIME';
     } else if (name === 'SMTPUTF8') {
       if (value !== null) return badParameter(name);
       smtpUtf8 = true;
@@ -140,7 +138,7 @@ export function parseMail(
   if (size !== null && size > options.maxMessageBytes) {
     return { ok: false, reply: tooLarge(options.maxMessageBytes) };
   }
-  const facts = { size, eightBitMime, smtpUtf8, ret, envid };
+  const facts = { size, smtpUtf8, ret, envid };
   if (found.path === '') return { ok: true, value: { address: null, ...facts } };
   const parsed = parseAddress(withoutRoute(found.path), options.minLabels);
   if (!parsed.ok) return refuse(553, '5.1.7', `The sender address ${parsed.problem}`);

@@ -90,7 +90,7 @@ describe('a transaction', () => {
     await driver.say('data\r\nx\r\n.\r\n');
     const [message] = driver.messages;
     expect(message?.envelope).toMatchObject({
-      from: { address: null, size: 10, eightBitMime: true, smtpUtf8: true, ret: 'HDRS', envid: 'a+b' },
+      from: { address: null, size: 10, smtpUtf8: true, ret: 'HDRS', envid: 'a+b' },
       recipients: [
         { address: null, notify: ['SUCCESS', 'DELAY'], orcpt: 'rfc822;c@d' },
         { address: { text: 'b@example.net' }, notify: ['NEVER'], orcpt: null },

@@ -24,8 +24,6 @@ export interface MailFrom {
   readonly address: Address | null;
   /** SIZE, octets (RFC 1870). */
   readonly size: number | null;
-  /** BODY=8BITMIME (RFC 6152). */
-  readonly eightBitMime: boolean;
   /** RFC 6531. */
   readonly smtpUtf8: boolean;
   /** RFC 3461 §4.3 and §4.4, decoded from xtext. */
@@ -73,7 +71,6 @@ export interface SessionFacts {
 }
 
 export interface AuthAttempt {
-  readonly mechanism: 'PLAIN' | 'LOGIN';
   readonly username: string;
   readonly password: string;
 }

@@ -65,7 +65,6 @@ it('recipients of one transaction are copies of one message only: a report can n
   const from: MailFrom = {
     address: null,
     size: null,
-    eightBitMime: false,
     smtpUtf8: false,
     ret: null,
     envid: null,

@@ -27,7 +27,6 @@ const FACTS: SessionFacts = {
 const FROM = {
   address: { text: 'ann@example.com', local: 'ann', domain: 'example.com' },
   size: null,
-  eightBitMime: false,
   smtpUtf8: false,
   ret: null,
   envid: null,
@@ -91,7 +90,7 @@ function openSession() {
 }
 
 const logIn = (session: ReturnType<typeof openSession>, username: string, password: string) =>
-  session.onAuth({ mechanism: 'PLAIN', username, password }, FACTS);
+  session.onAuth({ username, password }, FACTS);
 
 function send(session: ReturnType<typeof openSession>, key?: string) {
   const bytes = Buffer.from(

@@ -254,7 +254,6 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         messageSeq: stored.seq,
         messageId: message.id,
         senderDomain: message.domain,
-        from: message.lists.from.address,
         lane: message.lane,
         address: recipient.address,
         recipientDomain: recipient.domain,

@@ -29,7 +29,7 @@ const DEPS: Parameters<typeof bounceFact>[3] = {
 };
 
 function factOf(block: Partial<DsnRecipient>) {
-  const report = { form: 'rfc3464', reportingMta: '', recipients: [{ ...BLOCK, ...block }], returned: [] };
+  const report = { reportingMta: '', recipients: [{ ...BLOCK, ...block }], returned: [] };
   const fact = bounceFact(SUBJECT, byAddress(report), { mayWait: false, shared: false }, DEPS);
   if (fact?.kind !== 'bounce') throw new Error(`Expected a bounce, got ${fact?.kind}`);
   return fact;
@@ -78,7 +78,7 @@ describe('a report with many blocks', () => {
         return `reader${i}@shop.example.net`;
       },
     }));
-    const report = byAddress({ form: 'rfc3464', reportingMta: '', recipients, returned: [] });
+    const report = byAddress({ reportingMta: '', recipients, returned: [] });
     const after = looks;
     const options = { mayWait: false, shared: true };
     const facts = recipients.map((_, i) => {

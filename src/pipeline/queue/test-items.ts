@@ -17,7 +17,6 @@ export function testDelivery(more: Partial<ClaimedDelivery> = {}): ClaimedDelive
     messageSeq: id,
     messageId: `m${id}` as MessageId,
     senderDomain: 'example.com',
-    from: 'sender@example.com',
     lane: 'normal',
     address: `r${id}@example.net`,
     recipientDomain: 'example.net',

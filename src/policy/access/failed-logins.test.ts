@@ -50,7 +50,10 @@ describe('failed authentications', () => {
 
   it('remembers a bounded number of addresses', () => {
     const { logins } = setUp();
-    for (let i = 0; i < 1_000; i++) logins.record(`10.0.${i >> 8}.${i & 255}`);
-    expect(logins.size()).toBe(OPTIONS.maxAddresses);
+    fail(logins, '192.0.2.1', 11);
+    for (let i = 1; i < OPTIONS.maxAddresses; i++) logins.record(`10.0.0.${i}`);
+    expect(logins.pausedFor('192.0.2.1')).not.toBeNull();
+    logins.record('10.0.1.0');
+    expect(logins.pausedFor('192.0.2.1')).toBeNull();
   });
 });

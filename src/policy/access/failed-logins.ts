@@ -19,8 +19,6 @@ export interface FailedLogins {
   pausedFor(ip: string): number | null;
   /** Counts one failure from `ip` and returns how to answer it. */
   record(ip: string): FailureVerdict;
-  /** Addresses remembered. */
-  size(): number;
 }
 
 interface Entry {
@@ -67,7 +65,6 @@ export function createFailedLogins(
       entry.count = 0;
       return paused(options.pauseMs, true);
     },
-    size: () => entries.size,
   };
 }
 

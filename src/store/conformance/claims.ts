@@ -126,7 +126,6 @@ export function describeClaims({ store }: Suite): void {
         messageSeq: seq,
         messageId: sent.id,
         senderDomain: 'example.com',
-        from: 'sender@example.com',
         lane: 'critical',
         address: 'reader@example.net',
         recipientDomain: 'example.net',

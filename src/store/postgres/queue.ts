@@ -109,7 +109,7 @@ const lease = (order: 'due_at' | 'expires_at'): string => `leased AS (
   ${storingEvents(String(MOST_CALLS))}
   SELECT l.id, l.due_at, l.queue_id, l.message_seq, l.attempts, l.expires_at, l.kind, l.may_be_duplicate, l.sandbox,
     l.first_deferred_at, l.last_deferred_event_at, l.wait_reason, l.address, l.last_category, l.last_reply,
-    m.id AS message_id, m.lane, m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8,
+    m.id AS message_id, m.lane, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8,
     m.eight_bit, m.personal, m.null_sender, n.text AS sender_domain, q.recipient_domain, q.route_key
   FROM leased l JOIN message m ON m.seq = l.message_seq JOIN dest_queue q ON q.id = l.queue_id
     JOIN name n ON n.id = m.domain_id

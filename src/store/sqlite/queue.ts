@@ -27,7 +27,7 @@ export const DUE_QUEUES_SQL = `${QUEUE_COLUMNS}
 
 const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
   d.first_deferred_at, d.last_deferred_event_at, d.wait_reason, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
-  m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, m.personal, m.null_sender, n.text AS sender_domain,
+  m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, m.personal, m.null_sender, n.text AS sender_domain,
   q.recipient_domain, q.route_key`;
 
 const CLAIM_JOINS = `CROSS JOIN message m ON m.seq = d.message_seq

@@ -16,7 +16,6 @@ export interface Facts<Value> {
   /** The fact is valid until this time (epoch milliseconds). */
   set(key: string, value: Value, until: number): void;
   forget(key: string): void;
-  entries(): readonly (readonly [key: string, value: Value])[];
 }
 
 /** Facts of every kind, kept over a restart. */
@@ -94,13 +93,6 @@ export function createEgressMemory(deps: {
       forget(key) {
         // It has ended; upkeep removes it from the store.
         if (known.delete(key)) put(key, null, 0);
-      },
-      entries() {
-        const now = clock.now();
-        return [...known].flatMap(([key, fact]) => {
-          const value = endOf(key, fact) > now ? read(fact.json) : null;
-          return value === null ? [] : [[key, value] as const];
-        });
       },
     };
   }

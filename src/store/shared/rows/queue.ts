@@ -47,7 +47,6 @@ export interface ClaimRow {
   last_reply: string | null;
   message_id: StoredId;
   lane: number;
-  from_address: string;
   domain_id: number;
   created_at: number;
   size: number;
@@ -74,7 +73,6 @@ export function claimedDelivery(
     messageSeq: row.message_seq,
     messageId: idOf(row.message_id) as MessageId,
     senderDomain: row.sender_domain,
-    from: row.from_address,
     lane: laneCode.word(row.lane),
     address: row.address,
     recipientDomain: row.recipient_domain,
