@@ -11,6 +11,7 @@ import {
   encodeBase64,
   encodeQuotedPrintable,
   encodeWithStretches,
+  inOctets,
   normaliseLineEnds,
   quotedPrintableBound,
   type TransferEncoding,
@@ -198,17 +199,6 @@ function utf8Of(text: string, room: Buffer): Buffer {
   // Only whole characters are written, so a write that lacked room stopped within the last three octets.
   const fits = text.length * 3 <= room.length || octets <= room.length - 4;
   return fits ? room.subarray(0, octets) : Buffer.from(text, 'utf8');
-}
-
-/** Converts offsets in the text to offsets in its UTF-8, in one pass. */
-function inOctets(text: string, places: readonly UnbrokenStretch[]): readonly UnbrokenStretch[] {
-  let octets = 0;
-  let from = 0;
-  return places.map(({ start, length }) => {
-    octets += Buffer.byteLength(text.slice(from, start));
-    from = start;
-    return { start: octets, length };
-  });
 }
 
 function multipartHeaders(part: MultiPart, boundary: string): string {

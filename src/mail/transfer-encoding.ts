@@ -96,6 +96,17 @@ export interface UnbrokenStretch {
   readonly length: number;
 }
 
+/** Converts offsets in the text to offsets in its UTF-8, in one pass. */
+export function inOctets(text: string, places: readonly UnbrokenStretch[]): readonly UnbrokenStretch[] {
+  let octets = 0;
+  let from = 0;
+  return places.map(({ start, length }) => {
+    octets += Buffer.byteLength(text.slice(from, start));
+    from = start;
+    return { start: octets, length };
+  });
+}
+
 /**
  * As `encodeQuotedPrintable`, with stretches (in order) that no soft line break divides; `found` gets the offset of
  * each in `target`. Room: `quotedPrintableBound`, and three octets for each stretch.

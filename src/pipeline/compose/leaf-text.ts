@@ -2,7 +2,7 @@
  * The text of one part of a received message, and back to its octets: decodes without losing a character, and encodes
  * unchanged text to the same octets. null if that is impossible; such a part is left unchanged.
  */
-import type { UnbrokenStretch } from '../../mail/transfer-encoding.ts';
+import { inOctets, type UnbrokenStretch } from '../../mail/transfer-encoding.ts';
 
 export interface LeafText {
   html: string;
@@ -19,7 +19,7 @@ export function leafText(content: Buffer, charset: string): LeafText | null {
   if (charset === 'utf-8' || charset === 'utf8') {
     const html = content.toString('utf8');
     if (Buffer.byteLength(html) === content.length && !html.includes('\ufffd')) {
-      return { html, encode: (text) => Buffer.from(text, 'utf8'), stretches: inUtf8 };
+      return { html, encode: (text) => Buffer.from(text, 'utf8'), stretches: inOctets };
     }
   } else if (!ASCII_COMPATIBLE.test(charset)) return null;
   return {
@@ -27,14 +27,4 @@ export function leafText(content: Buffer, charset: string): LeafText | null {
     encode: (text) => Buffer.from(text, 'latin1'),
     stretches: (_text, of) => of,
   };
-}
-
-function inUtf8(text: string, of: readonly UnbrokenStretch[]): readonly UnbrokenStretch[] {
-  let octets = 0;
-  let from = 0;
-  return of.map(({ start, length }) => {
-    octets += Buffer.byteLength(text.slice(from, start));
-    from = start;
-    return { start: octets, length };
-  });
 }

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import type { Category } from './categories.ts';
 import { withoutHosts } from './host-names.ts';
-import { kindsOf, meaningsOf } from './meanings.ts';
+import { kindsOf, meaningsOf, UNSPACED } from './meanings.ts';
 import type { StageGroup } from './rule-set.ts';
 
 /** The stored weights: for each feature one byte per category, in hexadecimal; 128 means zero. */
@@ -30,7 +30,6 @@ const LINKS = /https?:\/\/\S{1,300}/g;
 const ADDRESSES = /\S{0,200}@\S{0,200}/g;
 const IPV4 = /\[?\b\d{1,3}(?:\.\d{1,3}){3}\b\]?/g;
 const WORDS = /\p{L}+/gu;
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
 /** A host name without its parts that mean something as words, except those of lists. */
 function namesAlone(host: string): string {

@@ -71,7 +71,8 @@ const IP_ADDRESS = /\b\d{1,3}(?:\.\d{1,3}){3}\b|\b[0-9a-f]{1,4}(?::[0-9a-f]{0,4}
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'/-]{0,60}(?:\.[\p{L}\p{N}-]{2,60}){0,6}/gu;
 /** French: `l'adresse`, `n'existe`. */
 const ELIDED = /^([cdjlnst]|qu)'/;
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+/** A letter of a language that writes words without spaces between them. */
+export const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
 /** The kinds of one word. */
 export function kindsOf(word: string): ReadonlySet<string> {
