@@ -609,7 +609,6 @@ async function play(seed: number, stores: readonly [Store, Store]): Promise<void
     await both('waitingCounts', {}, async (store) =>
       inOrder((await store.waitingCounts({ ...given, limit: 100 })).queues),
     );
-    await both('nextDueAt', {}, (store) => store.nextDueAt());
     await both('domainUse', {}, (store) => store.domainUse({ domains: SENDERS }));
     await both('contentBytes', {}, (store) => store.contentBytes());
     const causes = await both('listCauses', CAUSE_KINDS, async (store) => {

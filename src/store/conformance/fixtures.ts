@@ -211,6 +211,11 @@ export function claim(
   return store.claimDue({ eventId: newId(), queueId, epoch: 1, now: T0, limit: 100, maxBytes: 1e9, ...more });
 }
 
+/** The earliest due time of all recipients that wait, or null. */
+export async function nextDueAt(store: Store): Promise<number | null> {
+  return (await store.queueCounts({ now: Number.MAX_SAFE_INTEGER })).oldestDueAt;
+}
+
 /** A filter without conditions, oldest first. */
 export function everyEvent(more: Partial<EventQuestion> = {}): EventQuestion {
   return { limit: 1000, look: 1000, newestFirst: false, ...more };

@@ -36,7 +36,7 @@ export function describeInstance({ store, reopen }: Suite): void {
       expect(store.writable()).toEqual({ ok: true });
       await store.close();
       await expect(store.beginEpoch({ nodeId: 'a', now: T0 })).rejects.toThrow(StoreUnavailable);
-      await expect(store.nextDueAt()).rejects.toThrow(StoreUnavailable);
+      await expect(store.contentBytes()).rejects.toThrow(StoreUnavailable);
       await store.close();
     });
 

@@ -175,7 +175,6 @@ describePostgres('the rows that an operation reads', () => {
         }),
     },
     { name: 'what is due', most: 600, work: (store) => store.dueQueues({ dueBefore: T0 + 1e6, limit: 20 }) },
-    { name: 'the next due time', most: 200, work: (store) => store.nextDueAt() },
     {
       name: 'expired rows',
       most: 100,

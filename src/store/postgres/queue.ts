@@ -54,13 +54,6 @@ export const dueAmong = read('dueAmong', async (db, { queueIds, dueBefore }) => 
   return rows.map(hintOf);
 });
 
-export const nextDueAt = read('nextDueAt', async (db) => {
-  const row = await db.get<{ due_at: number | null }>(
-    `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM step`,
-  );
-  return row?.due_at ?? null;
-});
-
 /**
  * How many recipients of a sender domain, whose number is given as an expression, wait or are being sent: found by its queues, as
  * its messages may be many.
@@ -71,17 +64,15 @@ export const unfinishedOf = (domainId: string): string =>
       WHERE q.sender_domain = ${domainId} AND d.state = 1)`;
 
 /** How many recipients wait, are being sent, and how many calls are pending. */
-export const queueCounts = read('queueCounts', { lane: 'count' }, async (db, { now }, shared) => {
-  const [dueAt, row] = await Promise.all([
-    nextDueAt(db, undefined, shared),
-    db.get<{ waiting: number; sending: number; calls: number }>(
-      `SELECT (SELECT count(*) FROM delivery WHERE state = 0) AS waiting,
-         (SELECT count(*) FROM delivery WHERE state = 1) AS sending,
-         (SELECT count(*) FROM webhook_call WHERE state = 0) + (SELECT count(*) FROM webhook_call WHERE state = 1)
-           + (SELECT coalesce(sum(json_array_length(webhooks::json)), 0) FROM later_call) AS calls`,
-    ),
-  ]);
-  const { waiting = 0, sending = 0, calls = 0 } = row ?? {};
+export const queueCounts = read('queueCounts', { lane: 'count' }, async (db, { now }) => {
+  const row = await db.get<{ due_at: number | null; waiting: number; sending: number; calls: number }>(
+    `${WAITING_QUEUES} SELECT (SELECT min(due_at) FROM step) AS due_at,
+       (SELECT count(*) FROM delivery WHERE state = 0) AS waiting,
+       (SELECT count(*) FROM delivery WHERE state = 1) AS sending,
+       (SELECT count(*) FROM webhook_call WHERE state = 0) + (SELECT count(*) FROM webhook_call WHERE state = 1)
+         + (SELECT coalesce(sum(json_array_length(webhooks::json)), 0) FROM later_call) AS calls`,
+  );
+  const { due_at: dueAt = null, waiting = 0, sending = 0, calls = 0 } = row ?? {};
   return {
     queued: waiting + sending,
     sending,

@@ -30,7 +30,6 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
     { now: T0, limit: 10, rowsPerQueue: 100, ageLimitsMs: [], domains: ['other.example'] },
   ],
   waitingCounts: [{ limit: 10 }, { limit: 1e6, domains: ['other.example'] }, { limit: 1e6 }],
-  nextDueAt: [undefined],
   suppressedDomains: [undefined],
   outcomeRates: [{ domain: 'example.com', window: 100 }],
   stats: [

@@ -62,14 +62,10 @@ export const dueAmong = read('dueAmong', 'by key', (db, { queueIds, dueBefore })
     .map(hintOf),
 );
 
-export const nextDueAt = read('nextDueAt', 'measured', (db) => {
-  const sql = 'SELECT min(due_at) AS due_at FROM waiting_queue';
-  return db.get<{ due_at: number | null }>(sql)?.due_at ?? null;
-});
-
 /** How many recipients wait, are being sent, and how many calls are pending. */
 export const queueCounts = read('queueCounts', 'measured', (db, params) => {
-  const dueAt = nextDueAt(db, undefined);
+  const first = db.get<{ due_at: number | null }>('SELECT min(due_at) AS due_at FROM waiting_queue');
+  const dueAt = first?.due_at ?? null;
   const queued = totalOf(db, 'unfinished');
   return {
     queued,

@@ -192,8 +192,6 @@ export interface QueueStore {
     deferred?: boolean;
     now: number;
   }): Promise<{ hurried: number; more: readonly HurriedQueue[] }>;
-  /** Earliest due time over all queued rows, or null. */
-  nextDueAt(): Promise<number | null>;
   /**
    * Cancels those of the given recipients of one message that are queued or were released for it, each with its event
    * (`changed`), and returns how many of the whole message can no longer be canceled (being sent, delivered). Synced.
