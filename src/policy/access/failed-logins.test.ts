@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../lib/clock.ts';
-import { createFailedLogins } from './failed-logins.ts';
+import { createFailedLogins, MAX_ADDRESSES } from './failed-logins.ts';
 
-const OPTIONS = { perWindow: 10, windowMs: 60_000, pauseMs: 300_000, maxAddresses: 100 };
+const OPTIONS = { perWindow: 10, windowMs: 60_000, pauseMs: 300_000 };
 
 function setUp() {
   let ms = 0;
@@ -51,9 +51,9 @@ describe('failed authentications', () => {
   it('remembers a bounded number of addresses', () => {
     const { logins } = setUp();
     fail(logins, '192.0.2.1', 11);
-    for (let i = 1; i < OPTIONS.maxAddresses; i++) logins.record(`10.0.0.${i}`);
+    for (let i = 1; i < MAX_ADDRESSES; i++) logins.record(`10.0.${i >> 8}.${i & 255}`);
     expect(logins.pausedFor('192.0.2.1')).not.toBeNull();
-    logins.record('10.0.1.0');
+    logins.record('192.0.2.2');
     expect(logins.pausedFor('192.0.2.1')).toBeNull();
   });
 });

@@ -32,15 +32,17 @@ export const ADDRESS_FAILURES = {
   perWindow: 10,
   windowMs: 60_000,
   pauseMs: 300_000,
-  maxAddresses: 10_000,
 } as const;
+
+/** So many are remembered. */
+export const MAX_ADDRESSES = 10_000;
 
 /** A counter per address in monotonic time. */
 export function createFailedLogins(
   clock: Clock,
-  options: { perWindow: number; windowMs: number; pauseMs: number; maxAddresses: number },
+  options: { perWindow: number; windowMs: number; pauseMs: number },
 ): FailedLogins {
-  const entries = new BoundedMap<string, Entry>(options.maxAddresses);
+  const entries = new BoundedMap<string, Entry>(MAX_ADDRESSES);
 
   return {
     pausedFor(ip) {

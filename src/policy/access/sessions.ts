@@ -139,20 +139,14 @@ export function createSessions(
 ): Sessions {
   const { store, clock, random, log, passwords, secondFactors, devices } = deps;
   const ofAddress = createFailedLogins(clock, ADDRESS_FAILURES);
-  const ofAccount = createFailedLogins(clock, {
-    ...{ perWindow: 10, windowMs: 900_000, pauseMs: 900_000, maxAddresses: 10_000 },
-  });
+  const ofAccount = createFailedLogins(clock, { perWindow: 10, windowMs: 900_000, pauseMs: 900_000 });
   /** Whoever guesses codes knows the password already, so few guesses are allowed, from all addresses together. */
-  const ofCodes = createFailedLogins(clock, {
-    ...{ perWindow: 5, windowMs: 3_600_000, pauseMs: 3_600_000, maxAddresses: 10_000 },
-  });
+  const ofCodes = createFailedLogins(clock, { perWindow: 5, windowMs: 3_600_000, pauseMs: 3_600_000 });
   /**
    * Separate counters for browsers with which the person signed in before, and for open sessions, so that other
    * people's guesses do not lock the person out.
    */
-  const ofDevice = createFailedLogins(clock, {
-    ...{ perWindow: 10, windowMs: 900_000, pauseMs: 900_000, maxAddresses: 10_000 },
-  });
+  const ofDevice = createFailedLogins(clock, { perWindow: 10, windowMs: 900_000, pauseMs: 900_000 });
   /** By the hash of the secret, and by id. */
   const rows = createRecentReads<{ found: SessionOf; touchDue: boolean }>(clock);
 
@@ -165,12 +159,10 @@ export function createSessions(
       refusePaused(asker);
       const person = await store.getPerson({ email });
       const active = person?.disabledAt === null ? person : null;
-      await prove(asker, given.password, active?.passwordHash ?? null, 'sign-in-failed');
-      // `prove` throws where there is nobody.
+      const stored = active?.passwordHash ?? null;
+      const passwordHash = await prove(asker, given.password, stored, 'sign-in-failed');
+      // Nobody has no password, so it was not proved.
       if (active === null) throw new AppError('sign-in-failed');
-      const { passwordHash } = active;
-      // `prove` also throws if there is no password.
-      if (passwordHash === null) throw new AppError('sign-in-failed');
       const proof = proofOf(active, given.code, asker);
       const signedIn = await begin(active, given, { passwordHash, proof }, clock.now());
       if (signedIn === null) throw new AppError('sign-in-failed');
@@ -199,12 +191,10 @@ export function createSessions(
     },
 
     async prove(session, person, { password, code, ip }) {
-      const { email, passwordHash, id: personId } = person;
+      const { email, id: personId } = person;
       const asker = { email, ip, device: session };
       refusePaused(asker);
-      await prove(asker, password, passwordHash, 'password-wrong');
-      // `prove` throws if there is no password.
-      if (passwordHash === null) throw new AppError('password-wrong');
+      const passwordHash = await prove(asker, password, person.passwordHash, 'password-wrong');
       const proof = proofOf(person, code, asker);
       const provenAt = clock.now();
       const by = { passwordHash, proof };
@@ -316,12 +306,13 @@ export function createSessions(
     if (seconds !== null) throw tooManyFailures(seconds);
   }
 
+  /** Resolves to the stored hash of the password, which takes as long where there is none. Throws AppError. */
   async function prove(
     asker: Asker,
     password: string,
     stored: string | null,
     failure: Failure,
-  ): Promise<void> {
+  ): Promise<string> {
     const { email, ip, device } = asker;
     const fits = password.length <= MAX_PASSWORD_CHARS;
     // All known browsers of a person share one turn: with one each, a person could take all turns.
@@ -331,7 +322,8 @@ export function createSessions(
       device === null ? addressKey(ip) : email,
       device !== null,
     );
-    if (!isRight) throw failureOf(asker, failure);
+    if (!isRight || stored === null) throw failureOf(asker, failure);
+    return stored;
   }
 
   /** null if the person has no second factor. Throws AppError `code-required`, `code-wrong`, `rate-limited`. */
