@@ -125,7 +125,7 @@ interface SiteRows {
   /** Waiting, by lane. */
   waitingByLane: Record<Lane, number>;
   /** Waiting, by lane and sender domain. */
-  waitingBySender: Map<string, number>;
+  waitingBySender: Tally;
 }
 
 /** Taken items count for the whole window, not for their site's share of it. */
@@ -181,7 +181,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
         turns: createLaneTurns(),
         rows: 0,
         waitingByLane: { ...NOBODY },
-        waitingBySender: new Map(),
+        waitingBySender: createTally(),
       };
       sites.set(name, site);
     }
@@ -200,7 +200,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     // A lane's share includes the rows of the lanes below it.
     for (const part of BELOW[lane]) {
       inLane += site.waitingByLane[part];
-      ofThisSender += site.waitingBySender.get(`${part} ${senderDomain}`) ?? 0;
+      ofThisSender += site.waitingBySender.of(`${part} ${senderDomain}`);
     }
     const free = Math.min(most - waitingAt(site), ofLane - inLane, ofSender - ofThisSender);
     return lane === 'critical' ? Math.max(free, CRITICAL_ROWS - site.waitingByLane.critical) : free;
@@ -258,10 +258,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
 
   const count = (site: SiteRows, { delivery }: ReadyItem, by: 1 | -1): void => {
     site.waitingByLane[delivery.lane] += by;
-    const key = `${delivery.lane} ${delivery.senderDomain}`;
-    const left = (site.waitingBySender.get(key) ?? 0) + by;
-    if (left === 0) site.waitingBySender.delete(key);
-    else site.waitingBySender.set(key, left);
+    site.waitingBySender.add(`${delivery.lane} ${delivery.senderDomain}`, by);
   };
 
   const removeFrom = (site: SiteRows, leaves: (item: ReadyItem) => boolean): ReadyItem[] => {

@@ -3,6 +3,8 @@
  * are free than it already has. A single domain gets half of all places, a second one half of the rest, and the last
  * place goes to one that has none, so no domain's calls block those of others.
  */
+import { createTally } from '../../lib/tally.ts';
+
 export interface Places {
   mayTake(domain: string): boolean;
   take(domain: string): void;
@@ -13,18 +15,16 @@ export interface Places {
 
 /** `count` places, all free. */
 export function createPlaces(count: number): Places {
-  const held = new Map<string, number>();
+  const held = createTally();
   let free = count;
   return {
-    mayTake: (domain) => (held.get(domain) ?? 0) < free,
+    mayTake: (domain) => held.of(domain) < free,
     take(domain) {
-      held.set(domain, (held.get(domain) ?? 0) + 1);
+      held.add(domain, 1);
       free -= 1;
     },
     giveBack(domain) {
-      const left = (held.get(domain) ?? 0) - 1;
-      if (left > 0) held.set(domain, left);
-      else held.delete(domain);
+      held.add(domain, -1);
       free += 1;
     },
     free: () => free,

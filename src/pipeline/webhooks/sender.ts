@@ -11,6 +11,7 @@ import type { Loggers } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import type { Service } from '../../lib/service.ts';
+import { createTally } from '../../lib/tally.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { AllowHttp } from '../../net/checked-url.ts';
 import type { GuardedHttp } from '../../net/guarded-http.ts';
@@ -111,7 +112,7 @@ export function createWebhookSender(
     refused: (callId) => refused.add(callId),
   });
   let waitingTotal = 0;
-  const waitingOf = new Map<string, number>();
+  const waitingOf = createTally();
   let isRunning = false;
   let isPumping = false;
   let pumpAgain = false;
@@ -214,13 +215,11 @@ export function createWebhookSender(
 
   function countWaiting({ domain }: Endpoint, more: number): void {
     waitingTotal += more;
-    const now = (waitingOf.get(domain) ?? 0) + more;
-    if (now > 0) waitingOf.set(domain, now);
-    else waitingOf.delete(domain);
+    waitingOf.add(domain, more);
   }
 
   function isLineFull(domain: string): boolean {
-    return (waitingOf.get(domain) ?? 0) >= MAX_WAITING_PER_DOMAIN;
+    return waitingOf.of(domain) >= MAX_WAITING_PER_DOMAIN;
   }
 
   /** Domains with calls here that have no free place. */
