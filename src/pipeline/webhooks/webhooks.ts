@@ -43,7 +43,7 @@ export interface WebhookService {
       /** Id of the token that creates it. */
       createdBy?: string;
       /** Id of the session of the person who creates it. */
-      inSession?: string;
+      inSession?: string | undefined;
     },
     idempotency?: IdempotencyEntry,
   ): Promise<{ id: number; secret: string }>;
@@ -110,10 +110,10 @@ export function createWebhookService(
         description,
         secretSealed: sealer.seal(secret.bytes, SECRET_SEAL),
         createdBy: createdBy ?? null,
-        ...(inSession === undefined ? {} : { inSession }),
+        inSession,
         createdAt: clock.now(),
         maxPerDomain: options.maxPerDomain ?? MAX_WEBHOOKS_PER_DOMAIN,
-        ...(idempotency === undefined ? {} : { idempotency }),
+        idempotency,
       });
       if (created.kind === 'ended') throw makerEnded({ inSession });
       if (created.kind === 'gone') {
@@ -149,7 +149,7 @@ export function createWebhookService(
         secretSealed: sealer.seal(secret.bytes, SECRET_SEAL),
         previousUntil: previousValidUntil,
         now,
-        ...(idempotency === undefined ? {} : { idempotency: idempotency(previousValidUntil) }),
+        idempotency: idempotency?.(previousValidUntil),
       });
       return found ? { secret: secret.text, previousValidUntil } : null;
     },

@@ -81,7 +81,7 @@ export interface Access {
   rotate(
     old: Token,
     overlapSeconds: number,
-    by: { createdBy: string; inSession?: string; endsAt: number | null },
+    by: { createdBy: string; inSession?: string | undefined; endsAt: number | null },
     idempotency?: (id: string, oldEndsAt: number) => IdempotencyEntry,
   ): Promise<{ id: string; jwt: string; token: Token; oldEndsAt: number } | null>;
   /**
@@ -317,14 +317,8 @@ export function createAccess(
         revokedAt: null,
       };
       const jwt = await signToken(keys, instance, token);
-      const key = idempotency === undefined ? {} : { idempotency: idempotency(id) };
       const { inSession } = request;
-      const added = await store.addToken({
-        token,
-        maxPerDomain,
-        ...(inSession === undefined ? {} : { inSession }),
-        ...key,
-      });
+      const added = await store.addToken({ token, maxPerDomain, inSession, idempotency: idempotency?.(id) });
       if (added === 'ended') throw makerEnded(request);
       if (added === 'full') throw new AppError('token-limit');
       return { id, jwt, token };
@@ -353,8 +347,8 @@ export function createAccess(
         // Twice as many, so that a token can be replaced where there are as many as there may be.
         maxPerDomain: 2 * maxPerDomain,
         now,
-        ...(by.inSession === undefined ? {} : { inSession: by.inSession }),
-        ...(idempotency === undefined ? {} : { idempotency: idempotency(id, oldEndsAt) }),
+        inSession: by.inSession,
+        idempotency: idempotency?.(id, oldEndsAt),
       });
       forget(old.id);
       if (rotated === 'full') throw new AppError('token-limit');

@@ -56,7 +56,7 @@ export interface LimitWish {
 export interface Grant extends Bounds {
   createdBy: string;
   /** Absent: no person makes it. */
-  inSession?: string;
+  inSession?: string | undefined;
   rateLimit: number | null;
 }
 
@@ -114,8 +114,8 @@ export function grantOf(
 }
 
 /** Who makes something, as it is stored with it and checked in the same transaction. */
-export function makerOf({ tokenId, session }: Caller): { createdBy: string; inSession?: string } {
-  return { createdBy: tokenId, ...(session === undefined ? {} : { inSession: session }) };
+export function makerOf({ tokenId, session }: Caller): Pick<Grant, 'createdBy' | 'inSession'> {
+  return { createdBy: tokenId, inSession: session };
 }
 
 function refused(

@@ -105,8 +105,8 @@ export function createPeople(deps: {
       const added = await store.addPerson({
         person,
         maxPeople: MAX_PEOPLE,
-        ...(inSession === undefined ? {} : { inSession }),
-        ...(idempotency === undefined ? {} : { idempotency: idempotency(person) }),
+        inSession,
+        idempotency: idempotency?.(person),
       });
       if (added === 'ended') throw new AppError('session-ended');
       if (added === 'exists') throw new AppError('person-exists', { field: '/Email' });
@@ -164,8 +164,7 @@ export function createPeople(deps: {
     change: PersonChange,
     inSession: string | undefined,
   ): Promise<Person | null> {
-    const session = inSession === undefined ? {} : { inSession };
-    const after = await store.updatePerson({ id, change, keepSession: null, ...session });
+    const after = await store.updatePerson({ id, change, keepSession: null, inSession });
     sessions.forget();
     if (after === null && inSession !== undefined && (await store.getSession({ id: inSession })) === null)
       throw new AppError('session-ended');

@@ -133,13 +133,17 @@ export function createSmtpCredentials(
           ...grant,
           createdAt: clock.now(),
         };
-        // The random name is taken: try another.
-        const key = idempotency === undefined ? {} : { idempotency: idempotency(credential) };
-        const session = inSession === undefined ? {} : { inSession };
-        const stored = await store.addSmtpCredential({ credential, maxPerDomain, ...session, ...key });
+        const key = idempotency?.(credential);
+        const stored = await store.addSmtpCredential({
+          credential,
+          maxPerDomain,
+          inSession,
+          idempotency: key,
+        });
         if (stored === 'ended') throw makerEnded({ inSession });
         if (stored === 'full') throw new AppError('smtp-credential-limit');
         if (stored === 'added') return { credential, password };
+        // The random name is taken: try another.
       }
     },
 

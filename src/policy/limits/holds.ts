@@ -94,11 +94,7 @@ export function createHolds(deps: {
     list: () => holds.filter(({ until }) => until === null || until > clock.now()),
     async add(wanted, { keyFor, epoch } = {}) {
       const hold: Hold = { ...wanted, id: uuidv7(clock, random), createdAt: clock.now() };
-      const isStored = await store.addHold({
-        hold,
-        ...(epoch === undefined ? {} : { epoch }),
-        ...(keyFor === undefined ? {} : { idempotency: keyFor(hold) }),
-      });
+      const isStored = await store.addHold({ hold, epoch, idempotency: keyFor?.(hold) });
       if (!isStored) throw new StoreUnavailable('Another node looks after holds now');
       holds = [...holds.filter(({ id }) => id !== hold.id), hold];
       watchEnds();
@@ -106,8 +102,7 @@ export function createHolds(deps: {
       return hold;
     },
     async release(ids, epoch) {
-      const named = epoch === undefined ? {} : { epoch };
-      const count = await store.releaseHolds({ ids, now: clock.now(), ...named });
+      const count = await store.releaseHolds({ ids, now: clock.now(), epoch });
       holds = holds.filter(({ id }) => !ids.includes(id));
       watchEnds();
       if (count > 0) changed();

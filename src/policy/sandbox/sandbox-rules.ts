@@ -73,7 +73,7 @@ export function createSandboxRules(deps: {
         rule,
         now,
         maxPerDomain: MAX_RULES_PER_DOMAIN,
-        ...(keyFor === undefined ? {} : { idempotency: keyFor(rule) }),
+        idempotency: keyFor?.(rule),
       });
       if (!added) return null;
       put(

@@ -20,7 +20,7 @@ export interface DomainStore {
     keys: readonly DkimKey[];
     now: number;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
-    idempotency?: IdempotencyEntry;
+    idempotency?: IdempotencyEntry | undefined;
   }): Promise<{ kind: 'added'; domain: Domain } | { kind: 'exists' }>;
   getDomain(params: { name: string }): Promise<Domain | null>;
   /** By name ascending. `domains` undefined = all. */

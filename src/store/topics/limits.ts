@@ -113,11 +113,15 @@ export interface LimitStore {
   /** Those that have not ended, with the latest end first, limited per kind. */
   listEgressFacts(params: { now: number; perKind: number }): Promise<readonly StoredEgressFact[]>;
   /** Synced. false: the `epoch` in which a node decided it has ended, and nothing was stored. */
-  addHold(params: { hold: StoredHold; epoch?: number; idempotency?: IdempotencyEntry }): Promise<boolean>;
+  addHold(params: {
+    hold: StoredHold;
+    epoch?: number | undefined;
+    idempotency?: IdempotencyEntry | undefined;
+  }): Promise<boolean>;
   /** Those that have not ended, oldest first. */
   listHolds(params: { now: number }): Promise<readonly StoredHold[]>;
   /** Ends holds. Synced; returns how many of the ids were in force; none if the `epoch` has ended. */
-  releaseHolds(params: { ids: readonly string[]; epoch?: number; now: number }): Promise<number>;
+  releaseHolds(params: { ids: readonly string[]; epoch?: number | undefined; now: number }): Promise<number>;
   /** In force at some time between `since` and `until` for mail of this sender domain and lane, newest first. */
   listPastHolds(params: {
     senderDomain: string;

@@ -35,9 +35,9 @@ export interface PeopleStore {
     person: Person;
     maxPeople: number;
     /** Id of the session that asks. */
-    inSession?: string;
+    inSession?: string | undefined;
     /** Stored in the same transaction if the person is added; rejects with KeyTaken if it is taken. */
-    idempotency?: IdempotencyEntry;
+    idempotency?: IdempotencyEntry | undefined;
   }): Promise<'added' | 'exists' | 'limit' | 'ended'>;
   getPerson(params: { id: string } | { email: string }): Promise<Person | null>;
   /** At most `limit` below `beforeId`, by id, the newest first. */
@@ -52,7 +52,7 @@ export interface PeopleStore {
     change: PersonChange;
     keepSession: string | null;
     only?: { passwordHash: string | null };
-    inSession?: string;
+    inSession?: string | undefined;
   }): Promise<Person | null>;
   /** Also removes all sessions; false if there is no person with this id. */
   removePerson(params: { id: string }): Promise<boolean>;

@@ -12,7 +12,7 @@ export interface SandboxRuleStore {
     now: number;
     maxPerDomain: number;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
-    idempotency?: IdempotencyEntry;
+    idempotency?: IdempotencyEntry | undefined;
   }): Promise<boolean>;
   /** Those that have not ended, oldest first, with their uses. */
   listSandboxRules(params: { domains?: readonly string[]; now: number }): Promise<readonly SandboxRule[]>;

@@ -60,7 +60,7 @@ export interface SuppressionStore {
      * Its body may contain `"$added"` and `"$existing"`. Stored in the same transaction if something is created;
      * rejects with KeyTaken if it is taken.
      */
-    idempotency?: IdempotencyEntry;
+    idempotency?: IdempotencyEntry | undefined;
   }): Promise<{ added: number; existing: number }>;
   /**
    * At most `limit` of those in force, newest first, and `beforeId` of the next look, null = that was all. It may be

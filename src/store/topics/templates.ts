@@ -15,7 +15,7 @@ export interface TemplateStore {
     maxPerDomain: number;
     now: number;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
-    idempotency?: IdempotencyEntry;
+    idempotency?: IdempotencyEntry | undefined;
   }): Promise<'added' | 'taken' | 'full'>;
   /**
    * Adds a version unless `texts` is null, and changes the name if given; the newest `keepVersions` stay. null if those

@@ -23,9 +23,9 @@ export interface CredentialStore {
     token: Token;
     maxPerDomain: number;
     /** Id of the session in which a person makes it: who changes the person's rights ends it. */
-    inSession?: string;
+    inSession?: string | undefined;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
-    idempotency?: IdempotencyEntry;
+    idempotency?: IdempotencyEntry | undefined;
   }): Promise<'added' | 'ended' | 'full'>;
   getToken(params: { id: string }): Promise<Token | null>;
   /**
@@ -63,10 +63,10 @@ export interface CredentialStore {
     token: Token;
     maxPerDomain: number;
     /** As of `addToken`. */
-    inSession?: string;
+    inSession?: string | undefined;
     now: number;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
-    idempotency?: IdempotencyEntry;
+    idempotency?: IdempotencyEntry | undefined;
   }): Promise<'rotated' | 'ended' | 'full'>;
   /**
    * Removes tokens that ended before `before` and made nothing that is still stored, so that what they made can be
@@ -89,9 +89,9 @@ export interface CredentialStore {
     credential: SmtpCredential;
     maxPerDomain: number;
     /** As of `addToken`. */
-    inSession?: string;
+    inSession?: string | undefined;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
-    idempotency?: IdempotencyEntry;
+    idempotency?: IdempotencyEntry | undefined;
   }): Promise<'added' | 'taken' | 'ended' | 'full'>;
   getSmtpCredential(params: { username: string }): Promise<SmtpCredential | null>;
   /** At most `limit` below `beforeId`, by id, newest first. `domains` undefined = all. */

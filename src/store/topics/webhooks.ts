@@ -16,12 +16,12 @@ export interface NewWebhook {
   /** Id of the token or person that creates it. */
   createdBy: string | null;
   /** Id of the session in which a person makes it. */
-  inSession?: string;
+  inSession?: string | undefined;
   createdAt: number;
   /** Refused with `limit` if the domain has this many. */
   maxPerDomain: number;
   /** Stored in the same transaction; `"$id"` in its body becomes the id. Rejects with KeyTaken if it is taken. */
-  idempotency?: IdempotencyEntry;
+  idempotency?: IdempotencyEntry | undefined;
 }
 
 export interface ClaimedCall {
@@ -128,7 +128,7 @@ export interface WebhookStore {
     previousUntil: number;
     now: number;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
-    idempotency?: IdempotencyEntry;
+    idempotency?: IdempotencyEntry | undefined;
   }): Promise<boolean>;
   /** Calls of a webhook that are pending or running, also while it is off; counted up to `countUpTo`. */
   countPendingCalls(params: { webhookId: number; countUpTo: number }): Promise<number>;
