@@ -4,7 +4,7 @@ import { createSharedTurns, createTurns } from './turns.ts';
 describe('a turn', () => {
   it('ends only when it has worked long enough, and lets others come first', async () => {
     let nowMs = 0;
-    const turn = createTurns({ monotonicMs: () => nowMs }, 8);
+    const turn = createTurns({ monotonicMs: () => nowMs });
     const order: string[] = [];
     setImmediate(() => order.push('somebody else'));
     nowMs = 7;
@@ -21,7 +21,7 @@ describe('a turn', () => {
 describe('shared turns', () => {
   it('begin one after the other, as many at once as fit into a turn of the loop', async () => {
     let nowMs = 0;
-    const turn = createSharedTurns({ monotonicMs: () => nowMs }, 8);
+    const turn = createSharedTurns({ monotonicMs: () => nowMs });
     let loop = 0;
     const count = () => {
       loop += 1;

@@ -1,7 +1,6 @@
 /**
- * Divides long work that consists of many small steps, so that other work can run between them. Takes a clock and how
- * long one turn of the event loop may work; returns a function to await between steps, which costs almost nothing while
- * that time is not over.
+ * Divides long work that consists of many small steps, so that other work can run between them. Takes a clock; returns a
+ * function to await between steps, which costs almost nothing while the time of one turn of the event loop is not over.
  */
 import type { Clock } from './clock.ts';
 
@@ -19,11 +18,14 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** How long one turn of the event loop may work. */
+const WORK_MS = 8;
+
 /** For one piece of work; its first turn begins now. */
-export function createTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8): Turn {
+export function createTurns(clock: Pick<Clock, 'monotonicMs'>): Turn {
   let beganMs = clock.monotonicMs();
   return () => {
-    if (clock.monotonicMs() - beganMs < workMs) return undefined;
+    if (clock.monotonicMs() - beganMs < WORK_MS) return undefined;
     return nextTurn().then(() => {
       beganMs = clock.monotonicMs();
     });
@@ -34,8 +36,8 @@ export function createTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8): Turn
  * The same for many pieces of work that start at once: each awaits its turn once, and as many as fit into one turn of
  * the event loop start in it. A piece that got its turn works on without waiting.
  */
-export function createSharedTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8): () => Promise<void> {
-  const turn = createTurns(clock, workMs);
+export function createSharedTurns(clock: Pick<Clock, 'monotonicMs'>): () => Promise<void> {
+  const turn = createTurns(clock);
   let last: Promise<void> = Promise.resolve();
   return () => {
     last = last.then(turn);

@@ -158,11 +158,11 @@ export interface Caller {
 }
 
 /** A caller that may only send and has no limits of its own: the server itself, and SMTP clients without a login. `name` is its id, too. */
-export function sendingCaller(name: string, domains: readonly string[] = ['*']): Caller {
+export function sendingCaller(name: string): Caller {
   return {
     tokenId: name,
     owner: name,
-    domains,
+    domains: ['*'],
     scopes: new Set(['email:send']),
     sandbox: false,
     rateLimit: null,

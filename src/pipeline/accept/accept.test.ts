@@ -33,7 +33,7 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
-const CALLER = { ...sendingCaller('token', ['example.com']), owner: 'owner' };
+const CALLER = { ...sendingCaller('token'), owner: 'owner', domains: ['example.com'] };
 
 function submission(to: readonly string[] = ['b@example.net'], more: Partial<Submission> = {}): Submission {
   return {

@@ -22,7 +22,7 @@ const NOW = 1_800_000_000_000;
 const ID = '01990000-0000-7000-8000-000000000001' as MessageId;
 const random = createSystemRandom();
 
-const CALLER = { ...sendingCaller('token', ['example.com']), owner: 'owner' };
+const CALLER = { ...sendingCaller('token'), owner: 'owner', domains: ['example.com'] };
 
 const SUBMISSION: Submission = {
   ...SUBMISSION_DEFAULTS,
