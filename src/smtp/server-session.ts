@@ -336,8 +336,7 @@ export function createServerSession(
     if (!options.startTls) return REPLIES.notOffered;
     if (facts.tls !== null) return REPLIES.tlsAlready;
     // RFC 3207 §4.2, against command injection: input from before the handshake never counts as protected.
-    const [chunk] = pending;
-    if (chunk !== undefined && (at < chunk.length || pending.length > 1)) return REPLIES.injected;
+    if (hasInput()) return REPLIES.injected;
     pending = [];
     at = 0;
     out += formatReply(REPLIES.startTls);
