@@ -110,6 +110,36 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await second.page.getByText('Your session has ended').waitFor();
   });
 
+  it('keeps what was typed for the same person when the session ends meanwhile, and shows nothing of it before', async () => {
+    const bob = await addPerson(server, 'bob@example.com');
+    const { page } = await openPageAs(browser, server, bob);
+    await page.goto(`${url}/webhooks`);
+    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    const address = page.getByLabel('Address', { exact: true });
+    const begin = async () => {
+      await address.fill('https://hooks.example.com/long');
+      await page.context().clearCookies();
+      await page.getByLabel('Sender domain').fill('example.com');
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByText('Your session has ended').waitFor();
+    };
+    await begin();
+    for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Escape');
+    const cover = page.getByRole('dialog', { name: 'Sign in' });
+    expect(await cover.evaluate('document.elementFromPoint(640, 300).closest("dialog").ariaLabel')).toBe(
+      'Sign in',
+    );
+    expect(await cover.boundingBox()).toEqual({ x: 0, y: 0, width: 1280, height: 800 });
+    await signIn(page, ADA.Password, bob);
+    await cover.waitFor({ state: 'detached' });
+    expect(await address.inputValue()).toBe('https://hooks.example.com/long');
+    // Nobody else finds it.
+    await begin();
+    await signIn(page, ADA.Password, await addPerson(server, 'cleo@example.com'));
+    await page.getByRole('button', { name: 'Signed in as cleo@example.com' }).waitFor();
+    expect(await address.count()).toBe(0);
+  });
+
   it('offers a viewer no place and no button that would be refused', async () => {
     const Email = 'vera@example.com';
     const added = await server.call('POST', '/people', {

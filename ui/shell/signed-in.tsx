@@ -1,9 +1,10 @@
 /**
  * Shows the places to whoever is signed in, and the page to sign in to everybody else. A development server on this machine
- * asks nobody. Who lacks a second factor where one is required sets it up first. Where any request is answered with 401, the session has ended: it is asked for again.
+ * asks nobody. Who lacks a second factor where one is required sets it up first. Where any request is answered with 401, the
+ * session has ended: it is asked for again over the page, which the same person then finds as it was.
  */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { focusManager, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { onUnauthorized } from '../api/call.ts';
 import { isSignedOut, SESSION } from '../api/session.ts';
 import { OfflineBanner } from '../components/offline-banner.tsx';
@@ -20,33 +21,57 @@ export function SignedIn({ children }: { children: ReactNode }) {
   const session = useQuery(SESSION);
   /** Who signs in again has a session, too. */
   const [isBack, setBack] = useState(isBackFromProvider);
-  const [hasEnded, setEnded] = useState(false);
+  const isOut = isBack || isSignedOut(session.error);
   useEffect(
     () =>
       onUnauthorized(() => {
-        if (queries.getQueryData(SESSION.queryKey) !== undefined) {
-          setEnded(true);
-          void queries.resetQueries({ queryKey: SESSION.queryKey });
-        }
+        // What was known of the session stays: by it the page knows whose it is.
+        if (!isSignedOut(queries.getQueryState(SESSION.queryKey)?.error ?? null))
+          void queries.invalidateQueries({ queryKey: SESSION.queryKey }, { cancelRefetch: false });
       }),
     [queries],
   );
+  // Nobody is there who could be answered.
+  useEffect(() => {
+    focusManager.setFocused(isOut ? false : undefined);
+    return () => focusManager.setFocused(undefined);
+  }, [isOut]);
   // The page itself may come from a server that does not answer, or from a proxy before it.
   if (session.isPending) return session.failureReason === null ? null : <OfflineBanner />;
-  const onSession = () => {
-    setBack(false);
-    setEnded(false);
-  };
-  const isOut = isBack || isSignedOut(session.error);
-  if (isOut || session.data?.MustSetUpSecondFactor === true) {
+  const isKept = session.data !== undefined && !isBack;
+  const signIn = <SignInPage hasEnded={isKept} onSession={() => setBack(false)} />;
+  if (session.data?.MustSetUpSecondFactor === true && !isOut)
     return (
-      <Suspense>{isOut ? <SignInPage hasEnded={hasEnded} onSession={onSession} /> : <SetUpPage />}</Suspense>
+      <Suspense>
+        <SetUpPage />
+      </Suspense>
     );
-  }
   return (
     <>
-      {children}
-      <Proof />
+      {isKept && (
+        <Fragment key={session.data?.Person?.PersonID}>
+          {children}
+          <Proof />
+        </Fragment>
+      )}
+      {isOut && <Suspense>{isKept ? <Cover>{signIn}</Cover> : signIn}</Suspense>}
     </>
+  );
+}
+
+/** Over everything, open dialogs too, until it is taken away. */
+function Cover({ children }: { children: ReactNode }) {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => box.current?.showModal(), []);
+  return (
+    <dialog
+      ref={box}
+      aria-label="Sign in"
+      onCancel={(event) => event.preventDefault()}
+      onClose={(event) => event.currentTarget.showModal()}
+      className="h-full max-h-none w-full max-w-none bg-surface"
+    >
+      {children}
+    </dialog>
   );
 }

@@ -9,7 +9,7 @@ import { Mark } from '../../shell/mark.tsx';
 import { ByProvider } from './by-provider.tsx';
 import { CodeField } from './proof-fields.tsx';
 
-/** `hasEnded`: a session ended while the page was open. `onSession`: called when somebody has signed in. */
+/** `hasEnded`: a session ended while the page was open, which is still there. `onSession`: called when somebody has signed in. */
 export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean; onSession(): void }) {
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
@@ -25,9 +25,11 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
     },
   });
   function show(session: Session): void {
-    forgetAnswers(queries);
+    const before = queries.getQueryData<Session>(SESSION.queryKey)?.Person?.PersonID;
+    if (before !== session.Person?.PersonID) forgetAnswers(queries);
     queries.setQueryData(SESSION.queryKey, session);
     onSession();
+    void queries.invalidateQueries();
   }
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -42,7 +44,8 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
         </div>
         {hasEnded && (
           <p role="status">
-            Your session has ended. Sign in to go on at the same page; what was not saved is lost.
+            Your session has ended. Sign in with your password to go on where you were, with what you have
+            typed.
           </p>
         )}
         <FormError error={isCodeRequired(signing.error) ? null : signing.error} />
