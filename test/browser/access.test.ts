@@ -317,6 +317,19 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await changes.getByText('added the domain new.example').waitFor();
   });
 
+  it('says to whom it is closed and whom to ask, where an address leads to what the person may not see', async () => {
+    const viewer = await addPerson(server, 'vic@example.com', { Role: 'viewer', Domains: ['*'] });
+    const { page } = await openPageAs(browser, server, viewer);
+    await page.goto(`${url}?tab=smtp`);
+    await page.getByRole('heading', { name: 'You may not see this' }).waitFor();
+    await page.getByText('Your rights do not include “SMTP”. An operator can give them to you.').waitFor();
+    await page.getByRole('radio', { name: 'Tokens' }).click();
+    await page.getByText('A program sends its token').waitFor();
+    await page.goto(url.replace('/access', '/queue'));
+    await page.getByText('Your rights do not include admin: ask an operator for them').waitFor();
+    await expect.poll(() => page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+  });
+
   const ROLES = [
     { Role: 'operator', tabs: ['Tokens', 'SMTP', 'People', 'Audit'], mayMake: true },
     { Role: 'member', Domains: ['example.com'], Preset: 'Full', tabs: ['Tokens', 'SMTP'], mayMake: true },

@@ -2,7 +2,7 @@
 import type { ComponentProps, ReactNode } from 'react';
 import { ApiError, isMissing, Unreachable } from '../api/call.ts';
 import { BackLink } from './back-link.tsx';
-import { Failed } from './notice.tsx';
+import { Failed, Notice } from './notice.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
 import { usePageTitle } from './page-title.ts';
 
@@ -55,12 +55,9 @@ export function NotYet({ error, onAgain }: { error: Error | null; onAgain(): voi
         ))}
       </div>
     );
-  const isClosed = error instanceof ApiError && (error.status === 401 || error.status === 403);
-  const title = isClosed
-    ? 'This is for operators of the server'
-    : isMissing(error)
-      ? 'This does not exist'
-      : 'This cannot be read now';
+  if (error instanceof ApiError && (error.status === 401 || error.status === 403))
+    return <Notice title="You may not see this">{error.message}</Notice>;
+  const title = isMissing(error) ? 'This does not exist' : 'This cannot be read now';
   return <Failed title={title} why={error.message} onAgain={onAgain} />;
 }
 

@@ -15,7 +15,11 @@ export function hasScope({ scopes }: Caller, scope: Scope): boolean {
 /** Throws AppError `scope-missing` unless the caller has it. */
 export function requireScope(caller: Caller, scope: Scope): void {
   if (hasScope(caller, scope)) return;
-  throw new AppError('scope-missing', { message: `The token lacks the scope ${scope}`, scope });
+  const message =
+    caller.session === undefined
+      ? `The token lacks the scope ${scope}`
+      : `Your rights do not include ${scope}: ask an operator for them`;
+  throw new AppError('scope-missing', { message, scope });
 }
 
 /** A name for all tokens derived from one another: the owner of the first one that was not created by the operator. */
@@ -26,7 +30,12 @@ export function lineOf({ owner, bounds }: Caller): string {
 /** Throws AppError `scope-missing` unless the caller's token is for all domains. */
 export function requireAllDomains(caller: Caller): void {
   if (callerDomains(caller) === undefined) return;
-  throw new AppError('scope-missing', { message: 'This is for admin tokens of all domains' });
+  throw new AppError('scope-missing', {
+    message:
+      caller.session === undefined
+        ? 'This is for admin tokens of all domains'
+        : 'This is for people with rights on all domains: ask an operator for it',
+  });
 }
 
 /** Whether `domain` (lower-case A-label) belongs to the caller. */
