@@ -152,6 +152,7 @@ export function createAppRouter() {
     getParentRoute: () => root,
     path: '/webhooks',
     component: lazyRouteComponent(() => import('./places/webhooks/webhooks-place.tsx'), 'WebhooksPlace'),
+    validateSearch: wordsOf,
   });
   const webhook = createRoute({
     getParentRoute: () => root,

@@ -161,6 +161,21 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     await until('it is gone', async () => (await server.call('GET', `/webhooks/${works}`)).status === 404);
   });
 
+  it('shows first those that fail, and finds by what it shows', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    const rows = page.getByRole('table', { name: 'Webhooks' }).getByRole('row');
+    await rows.nth(1).getByText('/broken').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('HANGS example.com');
+    await expect.poll(() => rows.count()).toBe(2);
+    await rows.nth(1).getByText('/hangs').waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('HANGS example.com');
+    await page.keyboard.type('x');
+    await page.getByRole('button', { name: 'Show all webhooks' }).click();
+    await expect.poll(() => rows.count()).toBeGreaterThan(2);
+  });
+
   it('is read on a phone without scrolling sideways', async () => {
     await make(`/works/${'a-long-path-of-an-application/'.repeat(12)}`);
     const { page, errors } = await openPage(browser, { viewport: PHONE, hasTouch: true });

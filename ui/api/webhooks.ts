@@ -18,14 +18,20 @@ import { make } from './make.ts';
 /** Under what the answers are kept, for whoever changes a webhook. */
 export const WEBHOOKS = ['webhooks'] as const;
 
-/** A page of a hundred, each with all its members. */
-export async function listWebhooks(
-  after: string | undefined,
-  signal?: AbortSignal,
-): Promise<{ Items: readonly WebhookDetail[]; NextCursor: string | null }> {
-  const query = { Details: true, Limit: 100, After: after };
-  const { Webhooks, NextCursor = null } = await call<WebhookList>('GET', '/webhooks', { query, signal });
-  return { Items: Webhooks as WebhookDetail[], NextCursor };
+/** Of more than a thousand the oldest: of one domain there are at most a hundred. */
+const MAX_PAGES = 10;
+
+/** All of them, with all their members. */
+export async function listWebhooks(signal?: AbortSignal): Promise<readonly WebhookDetail[]> {
+  const found: WebhookDetail[] = [];
+  let after: string | null | undefined;
+  for (let pages = 0; pages < MAX_PAGES && after !== null; pages += 1) {
+    const query = { Details: true, Limit: 100, After: after };
+    const page = await call<WebhookList>('GET', '/webhooks', { query, signal });
+    found.push(...(page.Webhooks as WebhookDetail[]));
+    after = page.NextCursor ?? null;
+  }
+  return found;
 }
 
 export function getWebhook(id: number, signal?: AbortSignal): Promise<WebhookDetail> {

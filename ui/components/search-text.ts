@@ -58,3 +58,12 @@ export function instantOf(value: string, nowMs: number): string | null {
   const at = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(at) ? null : new Date(at).toISOString();
 }
+
+/** Whether every word of `text` is somewhere in what is shown of a row. */
+export function holdsWords(shown: readonly (string | null)[], text: string): boolean {
+  const said = shown.join(' ').toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => said.includes(word));
+}

@@ -1,5 +1,7 @@
 /** The queues of the API put together by the domain that mail goes to. Pure. */
+
 import type { Queue } from '../../../src/client/api-types.ts';
+import { holdsWords } from '../../components/search-text.ts';
 import { reasonText } from './reason-words.ts';
 
 export interface SiteRow {
@@ -57,11 +59,8 @@ function rowOf(site: string, queues: readonly Queue[]): SiteRow {
 
 /** Whether a row has all the words: in its name, its senders or its reasons. */
 export function fits(row: SiteRow, text: string): boolean {
-  const said = [row.site, ...row.senders, ...row.reasons.flatMap(({ text, reply }) => [text, reply])]
-    .join(' ')
-    .toLowerCase();
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => said.includes(word));
+  return holdsWords(
+    [row.site, ...row.senders, ...row.reasons.flatMap(({ text, reply }) => [text, reply])],
+    text,
+  );
 }

@@ -38,6 +38,9 @@ describe('a webhook', () => {
     expect(healthOf(failing)).toMatchObject({ status: 'Failing', words: 'Failing' });
     expect(healthOf(failing).meaning).toContain('No answer: refused.');
     expect(healthOf(webhook({ Status: 'Disabled', DisabledReason: 'Gone' })).meaning).toContain('410');
+    const disabled = (DisabledReason: 'User' | 'Failures') =>
+      healthOf(webhook({ Status: 'Disabled', DisabledReason })).status;
+    expect([disabled('User'), disabled('Failures')]).toEqual(['Canceled', 'Failing']);
     expect(healthOf(webhook({ LastResponseTryCounter: 0 })).words).toBe('Not called yet');
   });
 

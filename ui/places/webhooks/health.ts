@@ -1,5 +1,7 @@
 /** How a webhook stands, in words, and what came of its calls. Pure. */
 import type { WebhookCall, WebhookDetail, WebhookTest } from '../../../src/client/api-types.ts';
+import { holdsWords } from '../../components/search-text.ts';
+import { eventsText } from './event-words.ts';
 
 export interface Health {
   /** A word of `Status`. */
@@ -19,7 +21,11 @@ const DISABLED = {
 export function healthOf(webhook: WebhookDetail): Health {
   const { Status, DisabledReason, FailingSince, LastResponseTryCounter, Pending } = webhook;
   if (Status === 'Disabled')
-    return { status: 'Canceled', words: 'Disabled', meaning: DISABLED[DisabledReason ?? 'User'] };
+    return {
+      status: inNeed(webhook) ? 'Failing' : 'Canceled',
+      words: 'Disabled',
+      meaning: DISABLED[DisabledReason ?? 'User'],
+    };
   if (FailingSince !== null)
     return {
       status: 'Failing',
@@ -33,6 +39,19 @@ export function healthOf(webhook: WebhookDetail): Health {
       meaning: Pending > 0 ? 'Its first calls are on their way.' : 'It is called with the next event.',
     };
   return { status: 'Ok', words: 'Works', meaning: `${lastAnswer(webhook)}.` };
+}
+
+/** Events are late or lost until somebody does something. */
+export function inNeed({ Status, DisabledReason, FailingSince }: WebhookDetail): boolean {
+  return Status === 'Disabled'
+    ? DisabledReason === 'Failures' || DisabledReason === 'Blocked'
+    : FailingSince !== null;
+}
+
+/** Whether it is found by `text`. */
+export function fits(webhook: WebhookDetail, text: string): boolean {
+  const { WebhookURL, Description, Domain, Events } = webhook;
+  return holdsWords([WebhookURL, Description, Domain, eventsText(Events), healthOf(webhook).words], text);
 }
 
 /** What the last try got: `Answered 200`, or why there was no answer. */

@@ -1,31 +1,38 @@
-/** The webhooks: whether each works, what it is called for, and how its receiver answered last. */
+/**
+ * The webhooks: whether each works, what it is called for, and how its receiver answered last. Those that need somebody come
+ * first; what is looked for stands in the address.
+ */
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { Plus, Webhook } from 'lucide-react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Plus, SearchX, Webhook } from 'lucide-react';
 import { useState } from 'react';
 import type { WebhookDetail } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { listWebhooks, WEBHOOKS } from '../../api/webhooks.ts';
 import { Button } from '../../components/button.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
-import { usePages } from '../../components/pages.ts';
+import { SearchInput } from '../../components/search-box.tsx';
 import { Status } from '../../components/status.tsx';
 import { Ago, Lasting } from '../../components/time.tsx';
+import { useLive } from '../../components/use-live.ts';
 import { useLeaving } from '../../components/use-removal.ts';
 import { eventsText } from './event-words.ts';
-import { duration, healthOf } from './health.ts';
+import { duration, fits, healthOf, inNeed } from './health.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
 const EVERY_MS = 15_000;
 export function WebhooksPlace() {
   const { data: me } = useQuery(ME);
-  const list = usePages([...WEBHOOKS, 'list'], listWebhooks, { everyMs: EVERY_MS });
+  const { q = '' } = useSearch({ from: '/webhooks' });
+  const navigate = useNavigate({ from: '/webhooks' });
+  const onText = (text: string) => void navigate({ search: text === '' ? {} : { q: text }, replace: true });
+  const list = useLive([...WEBHOOKS, 'list'], listWebhooks, EVERY_MS);
   const [isMaking, setMaking] = useState(false);
   const leaving = useLeaving<number>(WEBHOOKS);
-  const rows = list.items?.filter(({ WebhookID }) => !leaving.has(WebhookID));
+  const all = list.data?.filter(({ WebhookID }) => !leaving.has(WebhookID));
+  const rows = all?.filter((one) => fits(one, q)).sort((a, b) => +inNeed(b) - +inNeed(a));
   const add = mayDo(me, 'webhooks:write') && mayDo(me, 'events:read') && (
     <Button look="main" onClick={() => setMaking(true)}>
       <Plus size={14} aria-hidden /> New webhook
@@ -33,8 +40,23 @@ export function WebhooksPlace() {
   );
   return (
     <Page title="Webhooks" error={list.error} tools={<div className="ml-auto">{add}</div>}>
+      {all !== undefined && (all.length > 1 || q !== '') && (
+        <div className="flex max-w-md">
+          <SearchInput
+            value={q}
+            onChange={(event) => onText(event.target.value)}
+            onEnter={() => {}}
+            placeholder="Address, domain, event or health"
+            aria-label="Find a webhook"
+          />
+        </div>
+      )}
       {rows === undefined ? (
         <NotYet error={list.error} onAgain={list.again} />
+      ) : rows.length === 0 && q !== '' ? (
+        <Notice title="No webhook matches" icon={<SearchX aria-hidden />}>
+          <Button onClick={() => onText('')}>Show all webhooks</Button>
+        </Notice>
       ) : rows.length === 0 ? (
         <Notice title="No webhooks yet" icon={<Webhook aria-hidden />}>
           <p className="mb-3">
@@ -51,7 +73,6 @@ export function WebhooksPlace() {
           keyOf={({ WebhookID }) => String(WebhookID)}
         />
       )}
-      <MoreButton list={list}>Show more webhooks</MoreButton>
       {isMaking && <WebhookDialog onClose={() => setMaking(false)} />}
     </Page>
   );
