@@ -47,11 +47,7 @@ export function AttentionList({ attention }: { attention: Attention }) {
         ))}
       </ul>
       {first.length < items.length && (
-        <Button
-          className="justify-self-start"
-          aria-expanded={showsAll}
-          onClick={() => setShowsAll(!showsAll)}
-        >
+        <Button className="justify-self-start" onClick={() => setShowsAll(!showsAll)}>
           {showsAll ? 'Show fewer' : `Show ${items.length - first.length} more of the same kind`}
         </Button>
       )}
