@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await world.server.settled(await send('a@example.net'));
     await page.reload();
     // With the last step all of them are gone.
-    await page.getByRole('img', { name: 'Delivered in the last 24 hours: 1' }).waitFor();
+    await page.getByRole('slider', { name: 'Delivered in the last 24 hours: 1' }).waitFor();
     await expect.poll(() => steps.count()).toBe(0);
     expect(errors).toEqual([]);
     expect(requests.filter((one) => !one.startsWith(world.server.server.localUrl))).toEqual([]);
@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     const { page } = await openPage(browser);
     await page.goto(url);
     await page
-      .getByRole('img', { name: 'Delivered in the last 24 hours: 1' })
+      .getByRole('slider', { name: 'Delivered in the last 24 hours: 1' })
       .hover({ position: { x: 2, y: 20 } });
     // The height of the tallest bar has its number.
     await page.getByText('up to 1', { exact: true }).first().waitFor();
@@ -56,9 +56,17 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await page.getByRole('link', { name: 'example.com', exact: true }).waitFor();
     await page.getByText(/^Of what was delivered, half took at most/).waitFor();
     await page.getByRole('radio', { name: 'Week' }).click();
-    await page.getByRole('img', { name: 'Delivered in the last 7 days: 1' }).waitFor();
+    await page.getByRole('slider', { name: 'Delivered in the last 7 days: 1' }).waitFor();
     expect(page.url()).toBe(`${url}?range=7d`);
     await page.mouse.move(0, 0);
+    // The keyboard goes to the bars, too. Each is said with what time it counts.
+    const bars = page.getByRole('slider', { name: 'Delivered in the last 7 days: 1' });
+    await bars.focus();
+    for (const key of ['End', 'ArrowLeft', 'ArrowLeft', 'ArrowRight']) await page.keyboard.press(key);
+    await expect.poll(() => bars.getAttribute('aria-valuenow')).toBe('26');
+    expect(await bars.getAttribute('aria-valuetext')).toMatch(/^[01], 6 h from [A-Z][a-z]+ \d+, /);
+    await expect.poll(() => page.getByText(/^6 h from /).count()).toBe(7);
+    await bars.blur();
     await page.getByRole('link', { name: 'Delivered in the last 7 days: 1' }).click();
     await page.getByRole('list', { name: 'Messages' }).getByText('a@example.net').waitFor();
     expect(new URL(page.url()).searchParams.get('q')).toBe('status:delivered since:7d');
@@ -73,7 +81,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await page.getByRole('heading', { name: 'Sent mail from example.com' }).waitFor();
     expect(page.url()).toBe(`${url}?range=7d&domain=example.com`);
     for (const kind of ['Bounced', 'Failed', 'Complained', 'Unsubscribed'])
-      await page.getByRole('img', { name: `${kind} in the last 7 days: 0` }).waitFor();
+      await page.getByRole('slider', { name: `${kind} in the last 7 days: 0` }).waitFor();
     expect(
       await page
         .getByRole('table', { name: 'Receiving providers' })
@@ -88,7 +96,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     const untagged = tags.getByRole('rowheader', { name: 'without a tag' });
     expect([await untagged.count(), await untagged.getByRole('link').count()]).toEqual([1, 0]);
     await page.getByRole('radio', { name: 'Month' }).click();
-    await page.getByRole('img', { name: 'Accepted in the last 30 days: 2' }).waitFor();
+    await page.getByRole('slider', { name: 'Accepted in the last 30 days: 2' }).waitFor();
     await tags.getByRole('link', { name: 'last night' }).click();
     await page.getByRole('list', { name: 'Messages' }).getByText('b@example.net').waitFor();
     expect(new URL(page.url()).searchParams.get('q')).toBe('tag:"last night" domain:example.com since:30d');
@@ -164,7 +172,10 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     expect(await items.count()).toBe(3);
     await others.click();
     await expect.poll(() => items.count()).toBeGreaterThan(4);
-    await page.getByRole('button', { name: 'Show fewer' }).click();
+    const fewer = page.getByRole('button', { name: 'Show fewer' });
+    // Its words say what it does: a state beside them would say the opposite.
+    expect(await fewer.getAttribute('aria-expanded')).toBe(null);
+    await fewer.click();
     await expect.poll(() => items.count()).toBe(3);
     for (let n = 1; n <= 4; n += 1)
       await world.server.call('POST', '/queue/release', { body: { RecipientDomain: `held${n}.example` } });

@@ -171,11 +171,23 @@ function Charts({ stats, range, domain }: { stats: StatsAnswer; range: Range; do
             counts={bars.counts(kind)}
             fill={fill}
             pointed={pointed}
+            textOf={(place) =>
+              `${(bars.counts(kind)[place] ?? 0).toLocaleString()}, ${barText(bars.at[place] ?? 0, range)}`
+            }
             onPoint={setPointed}
           />
-          <div className="flex justify-between text-soft text-xs tabular-nums" aria-hidden>
-            <span>{timeText(bars.at[0] ?? 0, range)}</span>
-            <span>now</span>
+          <div
+            className={`flex whitespace-nowrap text-xs tabular-nums ${pointed === null ? 'justify-between text-soft' : 'justify-center'}`}
+            aria-hidden
+          >
+            {pointed === null ? (
+              <>
+                <span>{timeText(bars.at[0] ?? 0, range)}</span>
+                <span>now</span>
+              </>
+            ) : (
+              <span>{barText(bars.at[pointed] ?? 0, range)}</span>
+            )}
           </div>
         </figure>
       ))}
@@ -223,20 +235,22 @@ function Caption(props: {
           )}
         </>
       ) : (
-        <>
-          <span className="font-semibold tabular-nums">
-            {(bars.counts(kind)[pointed] ?? 0).toLocaleString()}
-          </span>{' '}
-          <span className="whitespace-nowrap text-soft text-xs tabular-nums [word-spacing:normal]">
-            {timeText(bars.at[pointed] ?? 0, range)}
-          </span>
-        </>
+        <span className="font-semibold tabular-nums">
+          {(bars.counts(kind)[pointed] ?? 0).toLocaleString()}
+        </span>
       )}
     </figcaption>
   );
 }
 
 const HOURS = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
+/** A week begins and ends on the same day. */
+const DATES = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+});
 /** The server counts days of UTC. */
 const DAYS = new Intl.DateTimeFormat(undefined, {
   month: 'short',
@@ -245,6 +259,12 @@ const DAYS = new Intl.DateTimeFormat(undefined, {
   timeZoneName: 'short',
 });
 
-function timeText(at: number, { interval }: Range): string {
-  return (interval === 'hour' ? HOURS : DAYS).format(at);
+function timeText(at: number, { value, interval }: Range): string {
+  return (interval === 'day' ? DAYS : value === '24h' ? HOURS : DATES).format(at);
+}
+
+/** What time a bar counts: `6 h from Nov 23, 6:00 AM`. */
+function barText(at: number, range: Range): string {
+  const text = timeText(at, range);
+  return range.interval === 'day' ? text : `${range.barMs / 3_600_000} h from ${text}`;
 }
