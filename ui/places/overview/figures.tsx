@@ -155,7 +155,7 @@ function Charts({ stats, range, domain }: { stats: StatsAnswer; range: Range; do
   return (
     <div className="grid grid-cols-2 gap-x-4 gap-y-5 min-[44rem]:grid-cols-12 min-[44rem]:gap-x-6">
       {SHOWN.map(({ kind, fill, width, to, words }) => (
-        <figure key={kind} className={`grid min-w-0 content-end gap-1 ${width}`}>
+        <figure key={kind} className={`grid min-w-0 grid-cols-[minmax(0,1fr)] content-end gap-1 ${width}`}>
           <Caption
             kind={kind}
             to={to}
@@ -263,8 +263,8 @@ function timeText(at: number, { value, interval }: Range): string {
   return (interval === 'day' ? DAYS : value === '24h' ? HOURS : DATES).format(at);
 }
 
-/** What time a bar counts: `6 h from Nov 23, 6:00 AM`. */
+/** What time a bar counts: `Nov 23, 6:00 AM + 6 h`. */
 function barText(at: number, range: Range): string {
   const text = timeText(at, range);
-  return range.interval === 'day' ? text : `${range.barMs / 3_600_000} h from ${text}`;
+  return range.interval === 'day' ? text : `${text} + ${range.barMs / 3_600_000} h`;
 }
