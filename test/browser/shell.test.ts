@@ -50,6 +50,19 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
+  it('says that it waits for a slow server', async () => {
+    const { page } = await openPage(browser);
+    let go = (): void => {};
+    const isSlow = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    await page.route('**/api/**', (route) => isSlow.then(() => route.continue()));
+    await page.goto(url);
+    await page.getByText('Waiting for the server…').waitFor();
+    go();
+    await page.getByRole('link', { name: 'Messages' }).waitFor();
+  });
+
   it('says where it cannot read what one may do, and goes on when asked again', async () => {
     const { page } = await openPage(browser);
     for (const path of ['/system', '/access']) {

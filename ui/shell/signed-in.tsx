@@ -37,7 +37,7 @@ export function SignedIn({ children }: { children: ReactNode }) {
     return () => focusManager.setFocused(undefined);
   }, [isOut]);
   // The page itself may come from a server that does not answer, or from a proxy before it.
-  if (session.isPending) return session.failureReason === null ? null : <OfflineBanner />;
+  if (session.isPending) return session.failureReason === null ? <Asking /> : <OfflineBanner />;
   const isKept = session.data !== undefined && !isBack;
   const signIn = <SignInPage hasEnded={isKept} onSession={() => setBack(false)} />;
   if (session.data?.MustSetUpSecondFactor === true && !isOut)
@@ -56,6 +56,15 @@ export function SignedIn({ children }: { children: ReactNode }) {
       )}
       {isOut && <Suspense>{isKept ? <Cover>{signIn}</Cover> : signIn}</Suspense>}
     </>
+  );
+}
+
+/** The answer mostly comes before anybody sees this. */
+function Asking() {
+  return (
+    <p role="status" className="appears-late grid h-full place-content-center text-soft">
+      Waiting for the server…
+    </p>
   );
 }
 
