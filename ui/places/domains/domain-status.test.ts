@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkName, foundOf } from './domain-status.ts';
+import type { Domain } from '../../../src/client/api-types.ts';
+import { checkName, foundOf, worstFirst } from './domain-status.ts';
 
 describe('the name of a check', () => {
   it.each([
@@ -23,4 +24,17 @@ describe('foundOf', () => {
     for (const Status of ['Warning', 'Failed'] as const)
       expect(foundOf(record, { Status, Found: [] })).toEqual({ status: Status, words: 'Missing' });
   });
+});
+
+it('shows first what may not send, then what something is wrong with', () => {
+  const domain = (name: string, Status: Domain['Status'], check: 'Ok' | 'Failed' = 'Ok') =>
+    ({ Domain: name, Status, Checks: [{ Status: check, Message: '' }], Returns: null }) as unknown as Domain;
+  const given = [
+    domain('a', 'Verified'),
+    domain('b', 'Pending'),
+    domain('c', 'Verified', 'Failed'),
+    domain('d', 'Failing', 'Failed'),
+    domain('e', 'Verified'),
+  ];
+  expect(given.sort(worstFirst).map(({ Domain: name }) => name)).toEqual(['b', 'd', 'c', 'a', 'e']);
 });

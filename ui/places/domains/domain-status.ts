@@ -39,6 +39,15 @@ export function worstOf({ Checks, Returns }: Pick<Domain, 'Checks' | 'Returns'>)
   return Returns !== null && Returns.Level === 'Warn' ? Returns.Reason : null;
 }
 
+/** Of a list: what may not send, then what something is wrong with, then the others in their order. */
+export function worstFirst(a: Domain, b: Domain): number {
+  return rankOf(a) - rankOf(b);
+}
+
+function rankOf(domain: Domain): number {
+  return domain.Status !== 'Verified' ? 0 : worstOf(domain) !== null ? 1 : 2;
+}
+
 /** Nothing more is to be waited for: it may send, and no check fails. */
 export function isGreen({ Status, LastCheckedAt, Checks }: Domain): boolean {
   return (

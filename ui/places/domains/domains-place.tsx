@@ -12,6 +12,7 @@ import { usePages } from '../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { AddDialog } from './add-dialog.tsx';
 import { DomainList } from './domain-list.tsx';
+import { worstFirst } from './domain-status.ts';
 
 const EVERY_MS = 60_000;
 
@@ -40,7 +41,7 @@ export function DomainsPlace() {
       {items === undefined || (list.isOld && items.length === 0) ? (
         <NotYet error={list.error} onAgain={list.again} />
       ) : items.length > 0 ? (
-        <DomainList domains={items} isOld={list.isOld} />
+        <DomainList domains={[...items].sort(worstFirst)} isOld={list.isOld} />
       ) : q !== '' ? (
         <Notice title="No domain matches" icon={<SearchX aria-hidden />}>
           <Button onClick={() => onWords('')}>Show all domains</Button>
