@@ -2123,7 +2123,7 @@ export interface Queries {
     Inbox?: string;
     /** Address of the sender */
     From?: string;
-    /** Address of a recipient */
+    /** Address of a recipient, in upper or lower case */
     To?: string;
     /** Holds this text */
     Subject?: string;
@@ -2179,7 +2179,7 @@ export interface Queries {
     Inbox?: string;
     /** Address of the sender */
     From?: string;
-    /** Address of a recipient */
+    /** Address of a recipient, in upper or lower case */
     To?: string;
     /** Holds this text */
     Subject?: string;
@@ -2205,7 +2205,7 @@ export interface Queries {
     Inbox?: string;
     /** Address of the sender */
     From?: string;
-    /** Address of a recipient */
+    /** Address of a recipient, in upper or lower case */
     To?: string;
     /** Holds this text */
     Subject?: string;

@@ -126,7 +126,7 @@ export const UNTIL = { Until: moment('Before') };
 
 export const MAIL_FILTERS = {
   From: address('Address of the sender'),
-  To: address('Address of a recipient'),
+  To: address('Address of a recipient, in upper or lower case'),
   Subject: text('Holds this text', 998),
   Tag: text('Has this tag', 256),
   ...SINCE,

@@ -141,7 +141,8 @@ export function describeCaptures({ store }: Suite): void {
       expect(await list({ domains: ['example.org'] })).toEqual([b]);
       expect(await list({ domains: [] })).toEqual([]);
       expect(await list({ inbox: 'other' })).toEqual([b]);
-      expect(await list({ to: 'main@example.net' })).toEqual([a]);
+      expect(await list({ to: 'Main@Example.net' })).toEqual([a]);
+      expect(await list({ inbox: 'main', to: 'MAIN@example.net' })).toEqual([a]);
       expect(await list({ from: 'sender@example.com' })).toEqual([b, a]);
       expect(await list({ from: 'nobody@example.com' })).toEqual([]);
       expect(await list({ subject: 'ärg' })).toEqual([a]);

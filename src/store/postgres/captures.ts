@@ -109,10 +109,13 @@ interface Key {
   unread?: boolean;
 }
 
+const INBOX = 'c.inbox = ?';
+const TO = 'lower(c.envelope_to) = lower(?::text COLLATE "C")';
+
 /** The ranges that may contain matching captures: one inbox, one recipient, a sender domain, or all. */
 interface Places {
   ids: readonly number[] | undefined;
-  column: 'inbox' | 'envelope_to' | null;
+  condition: typeof INBOX | typeof TO | null;
   value: string;
 }
 
@@ -126,14 +129,14 @@ interface Range {
 export async function placesOf(db: Db, params: CaptureFilter): Promise<Places> {
   const ids = await findNameIds(db, params.domains);
   const { inbox, to } = params;
-  if (inbox === undefined && to === undefined) return { ids, column: null, value: '' };
-  const column = inbox !== undefined ? 'inbox' : 'envelope_to';
-  return { ids: ids ?? (await domainIdsIn(db, 'capture')), column, value: inbox ?? to ?? '' };
+  if (inbox === undefined && to === undefined) return { ids, condition: null, value: '' };
+  const condition = inbox !== undefined ? INBOX : TO;
+  return { ids: ids ?? (await domainIdsIn(db, 'capture')), condition, value: inbox ?? to ?? '' };
 }
 
 /** The matching captures of the ranges, by seq; `inside`: with a condition on the text of the message. */
 export function rangesOf(
-  { from: { ids, column, value }, behind, order }: Range,
+  { from: { ids, condition, value }, behind, order }: Range,
   { filter, inside, ofMessage }: { filter: Filter; inside: boolean; ofMessage: boolean } = {
     filter: createFilter(),
     inside: false,
@@ -146,12 +149,12 @@ export function rangesOf(
   ].join(' ');
   const places = [
     ...(ids === undefined ? [] : ['c.domain_id = g.place AND ']),
-    ...(column === null ? [] : [`c.${column} = ? AND `]),
+    ...(condition === null ? [] : [`${condition} AND `]),
   ].join('');
   return {
     sql: `SELECT c.seq${inside ? ', t.message_seq IS NULL AS unread' : ''} FROM capture c ${joins}
       WHERE ${places}c.seq ${order === 'DESC' ? '<' : '>'} ?${filter.and()}`,
-    values: [...(column === null ? [] : [value]), behind, ...filter.values()],
+    values: [...(condition === null ? [] : [value]), behind, ...filter.values()],
     places: ids,
     order: `seq ${order}`,
   };
@@ -182,7 +185,7 @@ async function viewsOf(
 
 /** The conditions of a filter besides its range. */
 function narrow(filter: Filter, params: CaptureFilter): void {
-  if (params.inbox !== undefined) filter.when('c.envelope_to = ?', params.to);
+  if (params.inbox !== undefined) filter.when(TO, params.to);
   filter.when('c.at >= ?', params.since);
   filter.when('c.at < ?', params.until);
   filter.when('position(? IN c.subject) > 0', params.subject);

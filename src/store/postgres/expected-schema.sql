@@ -531,7 +531,7 @@ CREATE INDEX capture_inbox ON capture USING btree (domain_id, inbox, seq, at, su
 CREATE INDEX capture_message ON capture USING btree (message_seq, seq);
 CREATE UNIQUE INDEX capture_pkey ON capture USING btree (seq);
 CREATE UNIQUE INDEX capture_text_pkey ON capture_text USING btree (message_seq);
-CREATE INDEX capture_to ON capture USING btree (domain_id, envelope_to, seq, at, subject);
+CREATE INDEX capture_to ON capture USING btree (domain_id, lower(envelope_to), seq, at, subject);
 CREATE INDEX capture_unread_domain ON capture_unread USING btree (domain_id, message_seq);
 CREATE UNIQUE INDEX capture_unread_pkey ON capture_unread USING btree (message_seq);
 CREATE UNIQUE INDEX cause_category_site_sender_domain_shape_key ON cause USING btree (category, site, sender_domain, shape);

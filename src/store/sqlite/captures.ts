@@ -107,22 +107,23 @@ interface Key {
   unread?: number;
 }
 
+const TO = 'lower(c.envelope_to) = lower(?)';
+
 /**
  * The ranges that may contain matching captures, in capture order: one inbox, one recipient, a sender domain, or all.
  * The first two indexes contain all that most queries need; a row is read only if those columns match.
  */
 function placesOf(db: Connection, params: CaptureFilter): { from: string; values: SQLInputValue[][] } {
   const domainIds = findNameIds(db, params.domains);
-  const [index, column, value] =
+  const [index, within, value] =
     params.inbox !== undefined
-      ? ['capture_inbox', 'inbox', params.inbox]
+      ? ['capture_inbox', ' AND c.inbox = ?', params.inbox]
       : params.to !== undefined
-        ? ['capture_to', 'envelope_to', params.to]
-        : ['capture_domain', null, null];
-  if (column === null && domainIds === undefined) {
+        ? ['capture_to', ` AND ${TO}`, params.to]
+        : ['capture_domain', '', null];
+  if (value === null && domainIds === undefined) {
     return { from: 'FROM capture c NOT INDEXED WHERE true', values: [[]] };
   }
-  const within = column === null ? '' : ` AND c.${column} = ?`;
   return {
     from: `FROM capture c INDEXED BY ${index} WHERE c.domain_id = ?${within}`,
     values: (domainIds ?? domainIdsIn(db, 'capture')).map((id) => (value === null ? [id] : [id, value])),
@@ -186,7 +187,7 @@ function viewsOf(db: Connection, keys: readonly Key[]): { views: CaptureView[]; 
 
 /** The conditions of a filter besides its range. */
 function narrow(filter: Filter, params: CaptureFilter): void {
-  if (params.inbox !== undefined) filter.when('c.envelope_to = ?', params.to);
+  if (params.inbox !== undefined) filter.when(TO, params.to);
   filter.when('c.at >= ?', params.since);
   filter.when('c.at < ?', params.until);
   filter.when('instr(c.subject, ?) > 0', params.subject);

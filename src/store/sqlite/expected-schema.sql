@@ -3,7 +3,7 @@ CREATE INDEX audit_line ON audit (line, id);
 CREATE INDEX capture_domain ON capture (domain_id);
 CREATE INDEX capture_inbox ON capture (domain_id, inbox, seq, at, subject);
 CREATE INDEX capture_message ON capture (message_seq);
-CREATE INDEX capture_to ON capture (domain_id, envelope_to, seq, at, subject);
+CREATE INDEX capture_to ON capture (domain_id, lower(envelope_to), seq, at, subject);
 CREATE INDEX capture_unread_domain ON capture_unread (domain_id, message_seq);
 CREATE INDEX cause_seen ON cause (last_seen);
 CREATE INDEX delivery_cause ON delivery (cause_id, state) WHERE cause_id IS NOT NULL;

@@ -66,6 +66,7 @@ export interface CaptureFilter {
   domains?: readonly string[];
   /** In lower case. */
   inbox?: string;
+  /** Address of the envelope, in any case. */
   to?: string;
   from?: string;
   /** A part of the subject, folded (model/search-text.ts). */

@@ -183,7 +183,6 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
       query: {
         ...MAIL_FILTERS,
         RecipientDomain: domainName('Domain of a recipient’s address'),
-        To: address('Address of a recipient, in upper or lower case'),
         Status: word(STATUS_WORDS, `is not known; use one of ${STATUS_WORDS.join(', ')}`)
           .optional()
           .describe('Of the message or one of its recipients'),

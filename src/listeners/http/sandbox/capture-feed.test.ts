@@ -75,7 +75,7 @@ describe('the feed of captures', () => {
       feed.watch(wish, ({ seq }) => void heard.push(`${name} ${seq}`));
     watch('inbox', { inbox: 'main' });
     watch('other', { inbox: 'other' });
-    watch('to', { to: 'ada@example.net' });
+    watch('to', { to: 'Ada@Example.net' });
     watch('subject', { inbox: 'main', subject: 'sign' });
     watch('domain', { domains: ['other.example'] });
     watch('late', { inbox: 'main', since: 1_001 });

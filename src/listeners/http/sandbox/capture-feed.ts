@@ -125,7 +125,7 @@ export function createCaptureFeed(deps: {
   }
 
   function tell(capture: CaptureView): void {
-    for (const key of [`inbox ${capture.inbox}`, `to ${capture.envelopeTo}`, '']) {
+    for (const key of [`inbox ${capture.inbox}`, `to ${capture.envelopeTo.toLowerCase()}`, '']) {
       for (const { wish, onCapture } of [...(watchers.get(key) ?? [])]) {
         if (fits(capture, wish)) onCapture(capture);
       }
@@ -135,7 +135,7 @@ export function createCaptureFeed(deps: {
 
 function keyOf({ inbox, to }: CaptureFilter): string {
   if (inbox !== undefined) return `inbox ${inbox}`;
-  return to === undefined ? '' : `to ${to}`;
+  return to === undefined ? '' : `to ${to.toLowerCase()}`;
 }
 
 /** Whether a capture matches, with the same conditions as the store's query. `wish.subject` is folded. */
@@ -143,7 +143,7 @@ function fits(capture: CaptureView, wish: CaptureFilter): boolean {
   return (
     (wish.inbox === undefined || capture.inbox === wish.inbox) &&
     (wish.domains === undefined || wish.domains.includes(capture.domain)) &&
-    (wish.to === undefined || capture.envelopeTo === wish.to) &&
+    (wish.to === undefined || capture.envelopeTo.toLowerCase() === wish.to.toLowerCase()) &&
     (wish.from === undefined || capture.lists.from.address === wish.from) &&
     (wish.subject === undefined || foldText(capture.subject).includes(wish.subject)) &&
     (wish.tag === undefined || capture.tags.includes(wish.tag)) &&
