@@ -76,6 +76,8 @@ function Cover({ children }: { children: ReactNode }) {
     <dialog
       ref={box}
       aria-label="Sign in"
+      // A browser may close all dialogs by one key, those below too.
+      onKeyDown={(event) => event.key === 'Escape' && event.preventDefault()}
       onCancel={(event) => event.preventDefault()}
       onClose={(event) => event.currentTarget.showModal()}
       className="h-full max-h-none w-full max-w-none bg-surface"

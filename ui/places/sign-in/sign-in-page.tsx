@@ -26,7 +26,7 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
   });
   function show(session: Session): void {
     const before = queries.getQueryData<Session>(SESSION.queryKey)?.Person?.PersonID;
-    if (before !== session.Person?.PersonID) forgetAnswers(queries);
+    if (!hasEnded || before !== session.Person?.PersonID) forgetAnswers(queries);
     queries.setQueryData(SESSION.queryKey, session);
     onSession();
     void queries.invalidateQueries();
