@@ -138,7 +138,8 @@ describe('connecting', () => {
       'made',
       expect.stringContaining(`198.51.100.1 local ${noRoute}`),
       '203.0.113.1 unreachable ENETUNREACH',
-      '2001:db8::1 unreachable ENETUNREACH',
+      // Which of the two a system without IPv6 says depends on its kernel.
+      expect.stringMatching(/^2001:db8::1 unreachable (ENETUNREACH|EADDRNOTAVAIL)$/),
       expect.stringMatching(/^dns local .*has no route to 198\.51\.100\.1 .*ip route/),
       '',
     ]);
