@@ -98,9 +98,10 @@ describe('an upgrade that fails', () => {
   it('says that nothing was changed if the first change failed', async () => {
     const { path } = old();
     await (await open(path)).close();
-    breakAt(path, `UPDATE meta SET value = value - 1 WHERE name = 'schema_version'`);
+    // The next migration adds a column that is there.
+    breakAt(path, `UPDATE meta SET value = 241 WHERE name = 'schema_version'`);
     await expect(open(path)).rejects.toThrow(
-      /(?:already exists|duplicate column).*It was not changed: the former version of postrider can be started again\.$/,
+      /duplicate column.*It was not changed: the former version of postrider can be started again\.$/,
     );
   });
 });
