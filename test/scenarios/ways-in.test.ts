@@ -107,6 +107,28 @@ describe.skipIf(!loopback6)('IPv6', () => {
     await Promise.all([over4.close(), over6.close()]);
   });
 
+  it('is left for the less preferred host that has IPv4, where the first has none and takes no mail over it', async () => {
+    const access = '550 5.7.510 Access denied, split.example does not accept email over IPv6';
+    const over6 = await startScriptedMx({ rcpt: access }, { host: '::1' });
+    const over4 = await startScriptedMx({}, { host: '127.0.0.78', port: over6.port });
+    dns.set('split.example', {
+      MX: [
+        [10, 'six.split.example'],
+        [20, 'four.split.example'],
+      ],
+    });
+    dns.set('six.split.example', { AAAA: ['::1'] });
+    dns.set('four.split.example', { A: ['127.0.0.78'] });
+    const split = await start({ ipv6: 'on', 'mx-port': String(over6.port) });
+    const own = await addDomain(split, 'example.com');
+    const id = await sendTo('a@split.example', split, own);
+    expect((await split.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered', Attempts: 1 });
+    expect((await lastEvent(id, split)).RemoteMta).toContain('[127.0.0.78]');
+    expect(over6.connections).toHaveLength(1);
+    await split.stop();
+    await Promise.all([over4.close(), over6.close()]);
+  });
+
   it('is not used unless it is switched on', async () => {
     const without = await start({});
     const own = await addDomain(without, 'example.com');

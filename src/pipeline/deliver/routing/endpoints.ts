@@ -4,7 +4,7 @@
  * the former end a delivery.
  */
 
-import { isIP } from 'node:net';
+import { isIPv4 } from 'node:net';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { isLoopbackAddress } from '../../../lib/loopback.ts';
@@ -178,7 +178,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
         const found: Endpoint[] = [];
         const unusable: string[] = [];
         const budget = newBudget(wish);
-        for (const host of byTurn(answer.hosts, wish.tried)) {
+        for (const host of byTurn(usableNow(answer.hosts, domain), wish.tried)) {
           if (found.length >= MAX_ADDRESSES) break;
           const planned = await planTls(asking, {
             recipientDomain: domain,
@@ -223,13 +223,17 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
     }
   }
 
-  /** A host's addresses that may be used now. */
+  /** Without IPv6 where a refusal was caused by it; a domain that only has IPv6 is still connected to over IPv6. */
+  function usableNow(hosts: readonly MxHost[], domain: string): readonly MxHost[] {
+    if (ipv4Only.get(domain) === null) return hosts;
+    const over4 = hosts
+      .map((host) => ({ ...host, addresses: host.addresses.filter(isIPv4) }))
+      .filter(({ addresses }) => addresses.length > 0);
+    return over4.length > 0 ? over4 : hosts;
+  }
+
   function endpointsOf(host: MxHost, domain: string, tls: TlsPlan, budget: AttemptBudget): Endpoint[] {
-    const avoided = ipv4Only.get(domain) !== null;
-    const v4 = host.addresses.filter((address) => isIP(address) === 4);
-    // A host that only has IPv6 is still connected to over IPv6.
-    const addresses = avoided && v4.length > 0 ? v4 : host.addresses;
-    return addresses.map((address) => ({
+    return host.addresses.map((address) => ({
       host: host.name,
       address,
       port: options.mxPort,
