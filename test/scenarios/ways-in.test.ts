@@ -129,6 +129,22 @@ describe.skipIf(!loopback6)('IPv6', () => {
     await Promise.all([over4.close(), over6.close()]);
   });
 
+  it('is no reason to stop other mail where its refusal is repeated over IPv4', async () => {
+    const access = '550 5.7.510 Access denied, one.example does not accept email over IPv6';
+    const mx = await startScriptedMx({ rcpt: [access, '250 ok'] }, { host: '127.0.0.79' });
+    dns.set('one.example', { MX: ['mx.shared.example'] });
+    dns.set('two.example', { MX: ['mx.shared.example'] });
+    dns.set('mx.shared.example', { A: ['127.0.0.79'] });
+    const shared = await start({ ipv6: 'on', 'mx-port': String(mx.port), retry: '5m' });
+    const own = await addDomain(shared, 'example.com');
+    const refused = await sendTo('a@one.example', shared, own);
+    await until('it was refused', async () => (await lastEvent(refused, shared)).Reason.includes('5.7.510'));
+    const id = await sendTo('a@two.example', shared, own);
+    expect((await shared.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered' });
+    await shared.stop();
+    await mx.close();
+  });
+
   it('is not used unless it is switched on', async () => {
     const without = await start({});
     const own = await addDomain(without, 'example.com');

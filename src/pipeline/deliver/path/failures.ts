@@ -196,7 +196,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     limit(false);
     const connection = item === undefined || outcome.category === 'connection_limited';
     const cohort = connection && health.window.failed();
-    if (moveToOtherConnection(outcome, item, link, taken)) return;
+    if (goesOn(outcome, item, link, taken)) return;
     // Other connections still work: the path refuses one more, but is not down.
     if (item === undefined && links.size() > 0 && !cohort) {
       deps.connecting.pause(FURTHER_CONNECTION_MS);
@@ -216,8 +216,8 @@ export function createPathFailures(deps: Deps): PathFailures {
     limit(true);
   }
 
-  /** The reply only asks for fewer connections, or fewer messages on one: others carry the message. */
-  function moveToOtherConnection(
+  /** The reply is about this connection, or one domain's: others carry the message, or it waits alone. */
+  function goesOn(
     outcome: PathOutcome,
     item: ReadyItem | undefined,
     link: Link | undefined,
@@ -225,7 +225,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   ): boolean {
     if (item === undefined || link === undefined) return false;
     if (outcome.category === 'tls_required') return underTls(item, link);
-    if (outcome.category === 'ipv6_refused') return overIpv4(item, link);
+    if (outcome.category === 'ipv6_refused') return overIpv4(outcome, item, link);
     if (outcome.category !== 'connection_limited') return false;
     if (!maySendAgain(item) || (links.size() <= 1 && taken <= 1)) return false;
     links.leave(link);
@@ -243,11 +243,17 @@ export function createPathFailures(deps: Deps): PathFailures {
     return true;
   }
 
-  /** The far end takes no mail over IPv6: from now on IPv4 is used, and the message is sent again at once. */
-  function overIpv4(item: ReadyItem, link: Link): boolean {
-    if (!maySendAgain(item) || !isIPv6(link.endpoint.address)) return false;
-    links.leaveThose(({ endpoint }) => isIPv6(endpoint.address));
-    sendAgain(item);
+  /**
+   * The far end takes no mail over IPv6: from now on IPv4 is used, and the message is sent again at once. Otherwise it waits
+   * alone: a relay or a filter may repeat what one domain's server said.
+   */
+  function overIpv4(outcome: PathOutcome, item: ReadyItem, link: Link): boolean {
+    const { verdict } = outcome;
+    if (link.endpoint.route === 'mx' && isIPv6(link.endpoint.address) && maySendAgain(item)) {
+      links.leaveThose(({ endpoint }) => isIPv6(endpoint.address));
+      sendAgain(item);
+    } else if (verdict !== null) finish(item, { ...outcome, kind: 'deferred', verdict });
+    else return false;
     return true;
   }
 
