@@ -876,6 +876,30 @@ describe('a store that fails under the queue', () => {
     await claimedOnce(queue);
   });
 
+  it('does not take back what it is claiming again while it repeats giving back', async () => {
+    const goOn = Promise.withResolvers<void>();
+    const { queue, lost } = await losing('release', goOn.promise);
+    const claimed = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    faults.claimDue = async (params) => {
+      delete faults.claimDue;
+      const rows = await store.claimDue(params);
+      claimed.resolve();
+      await answered.promise;
+      return rows;
+    };
+    close(queue, 'example.net');
+    await eventually(async () => (await states()).queued === 1);
+    open(queue, 'example.net');
+    queue.wake();
+    await claimed.promise;
+    goOn.resolve();
+    await lost;
+    await clock.advance(1_000);
+    answered.resolve();
+    await claimedOnce(queue);
+  });
+
   it('does not settle again what it claimed again after the answer to its outcome was lost', async () => {
     let claimed = () => {};
     const again = new Promise<void>((resolve) => {
@@ -920,7 +944,7 @@ describe('a store that fails under the queue', () => {
 
   async function claimedOnce(queue: Queue): Promise<void> {
     queue.wake();
-    await eventually(() => inMemory(queue, 'example.net') === 1);
+    await eventually(() => inMemory(queue, 'example.net') === 1, 100);
     await clock.advance(1_000);
     await eventually(() => queue.inMemory().rows === 1);
     const [item] = takeAll(queue);

@@ -66,6 +66,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       const held = window.itemOf(item.delivery.id);
       return held !== null && held !== item;
     },
+    arriving: () => claims.underWay(),
     left: leave,
     resumed() {
       wakeAll();
@@ -77,7 +78,11 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       ...{ store, clock, random, log, node, window, due, eventsStored },
       reserved: () => reservations.reserved,
       suspectsClock,
-      closed: (site) => settler.isPaused() || !node.valid || (site !== null && gate.site(site) !== null),
+      closed: (site) =>
+        settler.isPaused() ||
+        settler.mayHaveGivenBack() ||
+        !node.valid ||
+        (site !== null && gate.site(site) !== null),
       keptBack: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
       urgent: gate.urgent,
       allowance,

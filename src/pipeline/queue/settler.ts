@@ -4,7 +4,7 @@
  * be recorded would become a duplicate, so nothing new may be sent.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
-import { createKeptWrites } from '../../lib/kept-writes.ts';
+import { createKeptWrites, type KeptWrites } from '../../lib/kept-writes.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { NodeLease } from '../../model/node.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
@@ -22,6 +22,8 @@ export interface Settler {
   refused(): Iterable<number>;
   /** Outcomes cannot be stored at the moment. */
   isPaused(): boolean;
+  /** No answer said whether leases were given back: nothing may be claimed until one does. */
+  mayHaveGivenBack(): boolean;
   /**
    * Whether an outcome could be stored now, under a lease that is certainly valid. If not, nothing may be sent;
    * `resumed` is called when it can.
@@ -38,6 +40,8 @@ interface Deps {
   log: Logger;
   /** Its row has been claimed again: it was given back, although no answer said so. */
   isClaimedAgain(item: ReadyItem): boolean;
+  /** Resolves when what is being claimed is in memory; null: nothing is. */
+  arriving(): Promise<unknown> | null;
   /** The item may leave memory; it waits in the store until `dueAt`, or is finished (null). */
   left(item: ReadyItem, dueAt: number | null): void;
   /** Outcomes can be stored again after a pause, or after `recordable` was false. */
@@ -56,7 +60,7 @@ interface Release {
 const SETTLE_RETRY_MS = 250;
 
 export function createSettler(deps: Deps): Settler {
-  const { store, node, clock, log, isClaimedAgain, left, resumed, eventsStored } = deps;
+  const { store, node, clock, log, isClaimedAgain, arriving, left, resumed, eventsStored } = deps;
   let stopped = false;
   let storeTimer: Timer | null = null;
   const refused = new Set<number>();
@@ -92,13 +96,15 @@ export function createSettler(deps: Deps): Settler {
       resumed();
     },
   });
-  const releases = createKeptWrites<Release, undefined>({
+  const releases: KeptWrites<Release> = createKeptWrites<Release, undefined>({
     clock,
     retryMs: SETTLE_RETRY_MS,
     maxBatch: 1,
     async write([one]) {
       if (one === undefined) return undefined;
       const { items, epoch, dueAt, waitReason } = one;
+      // Repeated: a claim that began before the answer was lost may have them.
+      if (releases.paused) await arriving();
       const deliveryIds = items.filter((item) => !isClaimedAgain(item)).map((item) => item.delivery.id);
       if (deliveryIds.length > 0) await store.release({ deliveryIds, epoch, dueAt, waitReason });
       return undefined;
@@ -112,6 +118,7 @@ export function createSettler(deps: Deps): Settler {
       for (const item of items) left(item, null);
     },
     away: (err) => log.warn({ err }, 'leases cannot be given back yet'),
+    back: resumed,
   });
 
   return {
@@ -126,6 +133,7 @@ export function createSettler(deps: Deps): Settler {
     isPaused() {
       return outcomes.paused;
     },
+    mayHaveGivenBack: () => releases.paused,
     recordable,
     stop() {
       stopped = true;
