@@ -879,51 +879,66 @@ describe('a store that fails under the queue', () => {
   it('does not take back what it is claiming again while it repeats giving back', async () => {
     const goOn = Promise.withResolvers<void>();
     const { queue, lost } = await losing('release', goOn.promise);
-    const claimed = Promise.withResolvers<void>();
-    const answered = Promise.withResolvers<void>();
-    faults.claimDue = async (params) => {
-      delete faults.claimDue;
-      const rows = await store.claimDue(params);
-      claimed.resolve();
-      await answered.promise;
-      return rows;
-    };
+    const claim = holdClaim();
     close(queue, 'example.net');
     await eventually(async () => (await states()).queued === 1);
     open(queue, 'example.net');
     queue.wake();
-    await claimed.promise;
+    await claim.made;
     goOn.resolve();
     await lost;
     await clock.advance(1_000);
-    answered.resolve();
+    claim.answer();
     await claimedOnce(queue);
   });
 
   it('does not settle again what it claimed again after the answer to its outcome was lost', async () => {
-    let claimed = () => {};
-    const again = new Promise<void>((resolve) => {
-      claimed = resolve;
-    });
-    const { queue, lost } = await losing('settle', again);
-    const [item] = takeAll(queue);
-    if (item === undefined) throw new Error('nothing was taken');
-    const { deliveryId, epoch } = deliveredOf(item.delivery);
-    void queue.settle(item, {
-      deliveryId,
-      epoch,
-      state: 'queued',
-      dueAt: T0,
-      countAttempt: true,
-      events: [],
-    });
-    await eventually(async () => (await states()).queued === 1);
-    queue.wake();
+    const goOn = Promise.withResolvers<void>();
+    const { queue, lost } = await losing('settle', goOn.promise);
+    await putOff(queue);
     await eventually(() => inMemory(queue, 'example.net') === 1);
-    claimed();
+    goOn.resolve();
     await lost;
     await claimedOnce(queue);
   });
+
+  it('does not settle again what it is claiming again while it repeats an outcome', async () => {
+    const goOn = Promise.withResolvers<void>();
+    const { queue, lost } = await losing('settle', goOn.promise);
+    const claim = holdClaim();
+    await putOff(queue);
+    await claim.made;
+    goOn.resolve();
+    await lost;
+    await clock.advance(1_000);
+    claim.answer();
+    await claimedOnce(queue);
+  });
+
+  /** The one row waits again, due at once; the queue looks for what is due. */
+  async function putOff(queue: Queue): Promise<void> {
+    const [item] = takeAll(queue);
+    if (item === undefined) throw new Error('nothing was taken');
+    const { deliveryId, epoch } = deliveredOf(item.delivery);
+    const again = { deliveryId, epoch, state: 'queued', dueAt: T0, countAttempt: true, events: [] } as const;
+    void queue.settle(item, again);
+    await eventually(async () => (await states()).queued === 1);
+    queue.wake();
+  }
+
+  /** The next claim is made, and its answer waits. */
+  function holdClaim(): { made: Promise<void>; answer(): void } {
+    const made = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    faults.claimDue = async (params) => {
+      delete faults.claimDue;
+      const rows = await store.claimDue(params);
+      made.resolve();
+      await answered.promise;
+      return rows;
+    };
+    return { made: made.promise, answer: answered.resolve };
+  }
 
   /** A queue with one row in memory. What `name` does is done, and after `until` its first answer is lost. */
   async function losing(name: 'release' | 'settle', until?: Promise<void>) {

@@ -40,13 +40,21 @@ interface Deps {
   log: Logger;
   /** Its row has been claimed again: it was given back, although no answer said so. */
   isClaimedAgain(item: ReadyItem): boolean;
-  /** Resolves when what is being claimed is in memory; null: nothing is. */
+  /**
+   * Resolves when what is being claimed is in memory; null: nothing is. Before anything is written again, because a claim
+   * that began before the answer was lost may have the rows.
+   */
   arriving(): Promise<unknown> | null;
   /** The item may leave memory; it waits in the store until `dueAt`, or is finished (null). */
   left(item: ReadyItem, dueAt: number | null): void;
   /** Outcomes can be stored again after a pause, or after `recordable` was false. */
   resumed(): void;
   eventsStored(): void;
+}
+
+interface Outcome {
+  item: ReadyItem;
+  settlement: Settlement;
 }
 
 /** Leases of one epoch. */
@@ -64,10 +72,11 @@ export function createSettler(deps: Deps): Settler {
   let stopped = false;
   let storeTimer: Timer | null = null;
   const refused = new Set<number>();
-  const outcomes = createKeptWrites<{ item: ReadyItem; settlement: Settlement }, string>({
+  const outcomes: KeptWrites<Outcome> = createKeptWrites<Outcome, string>({
     clock,
     retryMs: SETTLE_RETRY_MS,
     async write(entries) {
+      if (outcomes.paused) await arriving();
       const asked = entries.filter(({ item }) => !isClaimedAgain(item));
       const settlements = asked.map(({ settlement }) => settlement);
       const results = await store.settle({ settlements, now: clock.now() });
@@ -103,7 +112,6 @@ export function createSettler(deps: Deps): Settler {
     async write([one]) {
       if (one === undefined) return undefined;
       const { items, epoch, dueAt, waitReason } = one;
-      // Repeated: a claim that began before the answer was lost may have them.
       if (releases.paused) await arriving();
       const deliveryIds = items.filter((item) => !isClaimedAgain(item)).map((item) => item.delivery.id);
       if (deliveryIds.length > 0) await store.release({ deliveryIds, epoch, dueAt, waitReason });
