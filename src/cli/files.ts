@@ -3,9 +3,10 @@
  * not mean. And the files of a data folder, which stay with the account of its server. Throws CommandError with the file and
  * the reason.
  */
-import { type ExecFileException, execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { existsSync, lchownSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { whyNot } from '../lib/why-not.ts';
@@ -92,21 +93,59 @@ export async function idsOf(user: string): Promise<{ uid: number; gid: number } 
  */
 export async function giveToOwner(data: string, user: string | null = null): Promise<void> {
   if (process.getuid?.() !== 0 || !existsSync(data)) return;
-  const { uid, gid } = (user === null ? null : await idsOf(user)) ?? (await stat(data));
-  if (uid === 0) return;
+  const account = user === null ? null : await idsOf(user);
+  const before = process.cwd();
   try {
-    // It goes through no link, not even one that the account puts there meanwhile: root would give away files of others.
-    const words = ['-RhP', `${uid}:${gid}`, await realpath(data)];
-    await run('env', ['LC_ALL=C', 'chown', ...words]);
+    process.chdir(data);
+    const { uid, gid } = account ?? statSync('.');
+    if (uid !== 0) giveHere({ uid, gid }, data);
   } catch (cause) {
-    const { code, stderr, message } = cause as ExecFileException;
-    const lines = `${stderr ?? ''}`.split('\n').filter((line) => line !== '');
-    // A running server may remove some of its files meanwhile.
-    const wrong = lines.find((line) => !line.endsWith(': No such file or directory'));
-    // It did not run, or not to its end: `env` ends with 126 or 127 if there is no program to run.
-    const isUndone = typeof code !== 'number' || code >= 126 || lines.length === 0;
-    if (wrong === undefined && !isUndone) return;
-    const why = wrong ?? lines[0] ?? message.trim();
+    const why = cause instanceof CommandError ? cause.message : whyNot(cause);
     throw new CommandError(`${data} cannot be given to the account of the server: ${why}`);
+  } finally {
+    process.chdir(before);
+  }
+}
+
+/**
+ * Gives the working folder, which `path` names, with all in it. Root must give away nothing outside, whatever the account puts
+ * there meanwhile: names are looked up in the working folder alone, no link is followed, and a file with a second name may be
+ * one of somebody else. No file is opened: closing it would end the locks of a store that this process has open.
+ */
+function giveHere(account: { uid: number; gid: number }, path: string): void {
+  const { uid, gid } = account;
+  const here = folderHere();
+  giveOne('.', account);
+  for (const name of readdirSync('.')) {
+    const found = lstatSync(name, { throwIfNoEntry: false });
+    if (found === undefined) continue;
+    if (found.isDirectory()) {
+      const inside = folderHere(name);
+      process.chdir(name);
+      if (folderHere() !== inside) throw new CommandError(`${join(path, name)} was replaced meanwhile`);
+      giveHere(account, join(path, name));
+      process.chdir('..');
+      if (folderHere() !== here) throw new CommandError(`${join(path, name)} was moved meanwhile`);
+    } else if (found.uid !== uid || found.gid !== gid) {
+      if (found.nlink > 1)
+        throw new CommandError(
+          `${join(path, name)} has another name elsewhere (a hard link); give it away with chown if it is yours, or remove it`,
+        );
+      giveOne(name, account);
+    }
+  }
+}
+
+function folderHere(name = '.'): string {
+  const { dev, ino } = lstatSync(name, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+/** A running server may remove some of its files meanwhile. */
+function giveOne(name: string, { uid, gid }: { uid: number; gid: number }): void {
+  try {
+    lchownSync(name, uid, gid);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
   }
 }
