@@ -57,7 +57,7 @@ describe('the X-Postrider- fields of a message', () => {
       }),
     );
     expect(problems(['anything-else', 'x'])).toEqual(['X-Postrider-anything-else unknown-property']);
-    expect(problems(['ref', '0t000000000001-jwhz22ebpzzs8vrw'])).toEqual([]);
+    expect(problems(['ref', '0t000000000001-jwhz22ebpzzs8vrw'], ['ref', 'x'])).toEqual([]);
     const many = Array.from({ length: 5000 }, (_, i): [string, string] => [`x${i}`, 'x']);
     expect(problems(...many)).toHaveLength(25);
   });

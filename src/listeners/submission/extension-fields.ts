@@ -62,6 +62,7 @@ export function readExtensionFields(
     problems.push({ name, field: `X-Postrider-${field}`, message });
 
   for (const [name, value] of fields) {
+    if (name === WRITTEN_HERE) continue;
     if (name !== 'tag') {
       if (single.has(name)) add('duplicate-property', name, `X-Postrider-${name} is given twice`);
       single.add(name);
@@ -124,7 +125,7 @@ export function readExtensionFields(
         name,
         `X-Postrider-${name} is not available in this version and was not ignored`,
       );
-    } else if (name !== WRITTEN_HERE && problems.length < MAX_PROBLEMS) {
+    } else if (problems.length < MAX_PROBLEMS) {
       add('unknown-property', name, `X-Postrider-${name} is not known${meantOrKnown(name, KNOWN)}`);
     }
   }
