@@ -17,6 +17,7 @@ import { littleMemory } from '../lib/memory.ts';
 import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
 import { quoted } from './called-as.ts';
+import { giveToOwner } from './files.ts';
 import { explainStart, isLocked } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
 
@@ -86,6 +87,9 @@ export async function runServer(
     logs.service.error(foreseen ? { reason: error.message } : { err: cause }, 'could not start');
     throw error;
   }
+  // Where root tries a server by hand, that of the folder's account must start after it, also if this one is killed.
+  const give = () => giveToOwner(config.data).catch((cause: Error) => logs.service.warn({}, cause.message));
+  await give();
   if (mode === 'dev') terminal.stdout.write(banner(server, config, terminal, logFile ?? ''));
   else writeStart(terminal, startLines(server, config));
   freeStart();
@@ -105,6 +109,7 @@ export async function runServer(
   }
   // The next start reclaims what was not released by then.
   await server.stop(DRAIN_MS);
+  await give();
   return typeof end === 'object' ? 1 : 0;
 }
 

@@ -1,7 +1,7 @@
 /** The command line: configuration and its errors, exit codes, and commands with and without a running server. */
 import { execFile, spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, renameSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { closeSync, existsSync, openSync, readdirSync, renameSync } from 'node:fs';
+import { chown, readFile, stat, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -539,6 +539,27 @@ describe('a server that is paused', () => {
       ),
     );
     expect((await command(['status', '--data', folder])).code).toBe(0);
+  });
+});
+
+describe.skipIf(process.getuid?.() !== 0)('a server that root runs', () => {
+  it('leaves the files with the account of the data folder', async () => {
+    const folder = await temporaryFolder(scope);
+    await chown(folder, 65_534, 65_534);
+    const { child, ended, stderr } = startCommand(scope, [
+      'serve',
+      '--http',
+      '127.0.0.1:0',
+      '--data',
+      folder,
+    ]);
+    const ownersOf = () =>
+      Promise.all(readdirSync(folder).map(async (name) => (await stat(join(folder, name))).uid));
+    await until('it listens', () => stderr().includes('listens on'));
+    expect(new Set(await ownersOf())).toEqual(new Set([65_534]));
+    child.kill('SIGTERM');
+    await ended;
+    expect(new Set(await ownersOf())).toEqual(new Set([65_534]));
   });
 });
 
