@@ -266,10 +266,10 @@ describe('commands without a running server', () => {
     const elsewhere = join(await temporaryFolder(scope), 'elsewhere.db');
     await server.stop();
     renameSync(join(server.folder, 'postrider.db'), elsewhere);
-    const status = (environment = {}) => command(['status', '--data', server.folder], environment);
-    const { code, stderr } = await status();
+    const queue = (environment = {}) => command(['queue', '--data', server.folder], environment);
+    const { code, stderr } = await queue();
     expect([code, stderr]).toEqual([1, expect.stringContaining('name it as the key database')]);
-    expect((await status({ POSTRIDER_DATABASE: `sqlite:${elsewhere}` })).code).toBe(0);
+    expect((await queue({ POSTRIDER_DATABASE: `sqlite:${elsewhere}` })).code).toBe(0);
   });
 
   it('say so where they keep a message, and where they are refused', async () => {
