@@ -248,6 +248,12 @@ describe('a parameter that is not known', () => {
     expect((await call('GET', '/openapi.json?v=1', strict)).status).toBe(200);
     expect((await call('GET', '/email?metadata.Order=1', strict)).status).toBe(200);
   });
+
+  it('is offered by the document for every operation with parameters, also without a body', async () => {
+    const paths = (await call('GET', '/openapi.json')).json().paths as Record<string, { get: object }>;
+    const offered = (path: string) => JSON.stringify(paths[path]?.get).includes('parameters/Prefer');
+    expect(['/email', '/events', '/openapi.json'].map(offered)).toEqual([true, true, false]);
+  });
 });
 
 describe('webhooks', () => {

@@ -143,7 +143,7 @@ function parametersOf(route: ApiRoute, components: Components): Json[] {
     }));
   const shared = [
     ...(route.idempotent === true ? ['IdempotencyKey'] : []),
-    ...(route.body === undefined ? [] : ['Prefer']),
+    ...(route.body === undefined && inQuery.length === 0 ? [] : ['Prefer']),
     ...(route.media === 'text/event-stream' ? ['LastEventId'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...inPath, ...inQuery, ...shared];
