@@ -24,7 +24,7 @@ function notRunning(folder: string): AttentionItem {
   return {
     ...{ Kind: 'server', Severity: 'Failing', Subject: 'process', Command: 'postrider serve' },
     ...{ Since: null, Until: null, Waiting: null, Action: null },
-    Message: `No server runs on ${folder}: nothing is accepted or sent.`,
+    Message: `No server runs on ${folder}: nothing is accepted or sent here.`,
     Fix: 'Start it, with systemctl start postrider if setup wrote a unit. If it ends by itself, the log says why: journalctl -u postrider -p warning',
   };
 }

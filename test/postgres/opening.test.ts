@@ -3,7 +3,7 @@
  * fault is a real one: a server that is set up so, or a pooler before it.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -130,6 +130,17 @@ describePostgres('a database that is not fit', () => {
     );
     expect(existsSync(join(folder, 'secret-key'))).toBe(false);
     await first.stop();
+  });
+
+  it('has other nodes: the status of a folder without a server speaks of that folder alone', async () => {
+    const database = await emptyDatabase(scope);
+    const folder = await temporaryFolder(scope);
+    await (await startInstance(scope, { settings: { database }, folder })).stop();
+    const other = await temporaryFolder(scope);
+    copyFileSync(join(folder, 'secret-key'), join(other, 'secret-key'));
+    await startInstance(scope, { settings: { database }, folder: other });
+    const { code, stdout } = await command(['status', '--data', folder], { POSTRIDER_DATABASE: database });
+    expect([code, stdout]).toEqual([1, expect.stringContaining(': nothing is accepted or sent here.')]);
   });
 
   it('is explained by the command in one line, without the password', async () => {

@@ -87,7 +87,7 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   const status = await command(['status', '--data', folder]);
   expect([status.code, status.stdout]).toEqual([
     1,
-    expect.stringMatching(/^FAIL {2}No server runs on .*: nothing is accepted or sent/),
+    expect.stringMatching(/^FAIL {2}No server runs on .*: nothing is accepted or sent here/),
   ]);
   const whole = await readFile(file);
   const refusal = async (bytes: Uint8Array) => {
