@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { calledAs } from './cli/called-as.ts';
 import { createProgram } from './cli/program.ts';
 import { keepProcess } from './lib/clock.ts';
+import { whyNot } from './lib/why-not.ts';
 
 const program = createProgram({
   calledAs: () =>
@@ -23,7 +24,9 @@ const program = createProgram({
 // The reader of the output may end first (`| head`): the rest is dropped, and the work is still finished. Where standard
 // error cannot be written, such as on a full disk, nobody can be told.
 process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
-  if (cause.code !== 'EPIPE') throw cause;
+  if (cause.code === 'EPIPE') return;
+  process.stderr.write(`postrider: the output cannot be written: ${whyNot(cause)}\n`);
+  process.exit(1);
 });
 process.stderr.on('error', () => {});
 

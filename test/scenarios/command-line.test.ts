@@ -1,5 +1,5 @@
 /** The command line: configuration and its errors, exit codes, and commands with and without a running server. */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, renameSync } from 'node:fs';
 import { chown, readFile, stat, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -560,6 +560,19 @@ describe.skipIf(process.getuid?.() !== 0)('a server that root runs', () => {
     child.kill('SIGTERM');
     await ended;
     expect(new Set(await ownersOf())).toEqual(new Set([65_534]));
+  });
+});
+
+describe('a command whose output cannot be written', () => {
+  it('says why in one line', async () => {
+    const full = openSync('/dev/full', 'w');
+    scope.defer(async () => closeSync(full));
+    const { status, stderr } = spawnSync('bin/postrider', ['doctor', '--help'], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('postrider: the output cannot be written: the disk is full\n');
+    expect(status).toBe(1);
   });
 });
 

@@ -147,6 +147,10 @@ describe('GET /events', () => {
     expect((await events(`StartDate=${iso(first, 900)}&EndDate=${iso(last)}`)).TotalRecords).toBe(8);
     expect((await events(`EndDate=${iso(first - 1, 999)}`)).TotalRecords).toBe(0);
     expect((await events(`StartDate=${iso(first - 86_400).slice(0, 10)}`)).TotalRecords).toBe(8);
+    // As somebody writes an offset who does not encode the plus sign.
+    const [ahead, from] = ['+02:00', iso(first + 7200).slice(0, 19)];
+    expect((await events(`StartDate=${from}${ahead}`)).TotalRecords).toBe(8);
+    expect((await events(`EndDate=${iso(first + 7199).slice(0, 19)}${ahead}`)).TotalRecords).toBe(0);
     expect((await events(`enddate=${last}&startdate=${last}`)).TotalRecords).toBe(
       times.filter((time) => time === last).length,
     );

@@ -81,7 +81,9 @@ export function moment(description: string) {
   return z
     .string()
     .max(64, 'is too long')
-    .transform((given, context) => {
+    .transform((text, context) => {
+      // A plus sign that was not percent-encoded arrives as a blank.
+      const given = text.replace(/(:\d\d(?:\.\d{1,9})?) (\d\d:?\d\d)$/, '$1+$2');
       const at = parseInstant(given, true) ?? parseInstant(`${given}Z`) ?? parseInstant(`${given}T00:00Z`);
       if (at !== null) return at;
       context.addIssue({ code: 'custom', message: 'must be Unix seconds or an ISO 8601 time' });
