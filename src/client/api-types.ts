@@ -1939,7 +1939,7 @@ export type WebhookTest = {
 /** Parameters in the query, by operation. */
 export interface Queries {
   listEmails: {
-    /** Address of the sender */
+    /** Address of the sender, in upper or lower case */
     From?: string;
     /** Address of a recipient, in upper or lower case */
     To?: string;
@@ -2121,7 +2121,7 @@ export interface Queries {
   listCaptures: {
     /** Name of the inbox */
     Inbox?: string;
-    /** Address of the sender */
+    /** Address of the sender, in upper or lower case */
     From?: string;
     /** Address of a recipient, in upper or lower case */
     To?: string;
@@ -2177,7 +2177,7 @@ export interface Queries {
   waitForCapture: {
     /** Name of the inbox */
     Inbox?: string;
-    /** Address of the sender */
+    /** Address of the sender, in upper or lower case */
     From?: string;
     /** Address of a recipient, in upper or lower case */
     To?: string;
@@ -2203,7 +2203,7 @@ export interface Queries {
   streamCaptures: {
     /** Name of the inbox */
     Inbox?: string;
-    /** Address of the sender */
+    /** Address of the sender, in upper or lower case */
     From?: string;
     /** Address of a recipient, in upper or lower case */
     To?: string;

@@ -127,7 +127,7 @@ export const SINCE = { Since: moment('Not before') };
 export const UNTIL = { Until: moment('Before') };
 
 export const MAIL_FILTERS = {
-  From: address('Address of the sender'),
+  From: address('Address of the sender, in upper or lower case'),
   To: address('Address of a recipient, in upper or lower case'),
   Subject: text('Holds this text', 998),
   Tag: text('Has this tag', 256),

@@ -131,6 +131,7 @@ export function describeMessages({ store }: Suite): void {
       const list = async (more: object) =>
         (await messagesOf(store, { limit: 10, ...more })).map((one) => one.seq);
       expect(await list({ from: 'other@example.com' })).toEqual([b.seq]);
+      expect(await list({ from: 'Other@example.com' })).toEqual([b.seq]);
       expect(await list({ to: 'a@example.net' })).toEqual([a.seq]);
       expect(await list({ to: 'A@example.net' })).toEqual([a.seq]);
       expect(await list({ subject: 'üBERRASCHUNG' })).toEqual([a.seq]);

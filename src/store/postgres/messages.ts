@@ -145,7 +145,7 @@ function conditionsOf(params: MessageFilter): Filter {
       texts(pair),
     );
   }
-  filter.when('m.from_address = ?', params.from);
+  filter.when('lower(m.from_address) = lower(?::text)', params.from);
   filter.when(RECIPIENT_WITH(' AND d.cause_id + 0 = ?'), params.cause);
   filter.when('position(? IN lower(m.subject COLLATE "und-x-icu")) > 0', params.subject?.toLowerCase());
   filter.when('? = ANY (m.tags)', params.tag);

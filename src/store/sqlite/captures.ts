@@ -191,7 +191,7 @@ function narrow(filter: Filter, params: CaptureFilter): void {
   filter.when('c.at >= ?', params.since);
   filter.when('c.at < ?', params.until);
   filter.when('instr(c.subject, ?) > 0', params.subject);
-  filter.when('m.from_address = ?', params.from);
+  filter.when('lower(m.from_address) = lower(?)', params.from);
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
   filter.when('(c.seen_at IS NOT NULL) = ?', params.seen === undefined ? undefined : +params.seen);
 }

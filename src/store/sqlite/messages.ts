@@ -144,7 +144,7 @@ function conditionsOf(params: MessageFilter): Filter {
       JSON.stringify([name, value]),
     );
   }
-  filter.when('m.from_address = ?', params.from);
+  filter.when('lower(m.from_address) = lower(?)', params.from);
   filter.when(HAS_CAUSE, params.cause);
   filter.when('instr(fold(m.subject), ?) > 0', params.subject?.toLowerCase());
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);

@@ -144,7 +144,7 @@ function fits(capture: CaptureView, wish: CaptureFilter): boolean {
     (wish.inbox === undefined || capture.inbox === wish.inbox) &&
     (wish.domains === undefined || wish.domains.includes(capture.domain)) &&
     (wish.to === undefined || capture.envelopeTo.toLowerCase() === wish.to.toLowerCase()) &&
-    (wish.from === undefined || capture.lists.from.address === wish.from) &&
+    (wish.from === undefined || capture.lists.from.address.toLowerCase() === wish.from.toLowerCase()) &&
     (wish.subject === undefined || foldText(capture.subject).includes(wish.subject)) &&
     (wish.tag === undefined || capture.tags.includes(wish.tag)) &&
     (wish.since === undefined || capture.at >= wish.since) &&
