@@ -36,6 +36,7 @@ import { isRelaySite } from './model/route.ts';
 import { SCOPES, type Scope } from './model/token.ts';
 import type { CachingResolver } from './net/resolver.ts';
 import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
+import { goodForMs } from './policy/domains/doctor/instance.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import type { GuardRails } from './policy/limits/guard-rails.ts';
 import type { Storage } from './policy/limits/storage.ts';
@@ -84,8 +85,6 @@ interface Parts {
 
 /** The output of the build of ui/. */
 const DASHBOARD = fileURLToPath(new URL('../dist/ui', import.meta.url));
-/** Where somebody looks at what needs attention, as alerts always do, this server is examined again after so long. */
-const EXAMINED_EVERY_MS = 3_600_000;
 /** Not for the dashboard without a session: what makes secrets that open the server later, and everything. */
 const KEPT_FROM_PAGE: readonly Scope[] = ['tokens:write', 'smtp:write', 'admin'];
 const PAGE_SCOPES = SCOPES.filter((one) => !KEPT_FROM_PAGE.includes(one));
@@ -212,7 +211,7 @@ export function createHttpApi(
         async lastInstance() {
           const last = await parts.checkup.last();
           // A development server sends nothing, and is not examined unless somebody asks.
-          if (mode === 'serve' && (last === null || clock.now() - last.at > EXAMINED_EVERY_MS))
+          if (mode === 'serve' && (last === null || clock.now() - last.at > goodForMs(last.checks)))
             examine().catch((err: unknown) => log.warn({ err }, 'this server could not be examined'));
           return last;
         },

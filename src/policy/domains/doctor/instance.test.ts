@@ -3,7 +3,7 @@ import { createFakeDns, type FakeDns, type FakeZones } from '../../../../test/fa
 import { systemClock } from '../../../lib/clock.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
 import { createResolver } from '../../../net/resolver.ts';
-import { examineInstance } from './instance.ts';
+import { examineInstance, goodForMs } from './instance.ts';
 import { isGeneric } from './instance-addresses.ts';
 import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
 
@@ -51,7 +51,14 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
-async function examine(
+async function examine(...given: Parameters<typeof checksOf>) {
+  return (await checksOf(...given)).map(
+    ({ id, severity, message, fix }) =>
+      `${severity.padEnd(4)} ${id}: ${message}${fix === '' ? '' : ` → ${fix}`}`,
+  );
+}
+
+async function checksOf(
   zones: FakeZones,
   facts: Partial<InstanceFacts> = {},
   probes: Partial<InstanceProbes> = {},
@@ -65,14 +72,7 @@ async function examine(
     servers: () => [dns.server],
   });
   open.push(dns, resolver);
-  const checks = await examineInstance(
-    { resolver, probes: { ...PROBES, ...probes }, now: NOW },
-    { ...FACTS, ...facts },
-  );
-  return checks.map(
-    ({ id, severity, message, fix }) =>
-      `${severity.padEnd(4)} ${id}: ${message}${fix === '' ? '' : ` → ${fix}`}`,
-  );
+  return examineInstance({ resolver, probes: { ...PROBES, ...probes }, now: NOW }, { ...FACTS, ...facts });
 }
 
 describe('a server in order', () => {
@@ -80,6 +80,12 @@ describe('a server in order', () => {
     const sentences = await examine(good());
     expect(sentences.join('\n')).toMatchSnapshot();
     expect(sentences.every((sentence) => sentence.startsWith('ok'))).toBe(true);
+  });
+
+  it('is examined again after an hour, and after a minute where the DNS gave no answer', async () => {
+    expect(goodForMs(await checksOf(good()))).toBe(3_600_000);
+    const away = await checksOf(good(), {}, {}, (dns) => dns.fault('org', { kind: 'servfail' }));
+    expect(goodForMs(away)).toBe(60_000);
   });
 });
 

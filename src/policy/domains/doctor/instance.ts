@@ -27,6 +27,7 @@ import {
 import { checkRelay } from './instance-relay.ts';
 
 const SOON_MS = 14 * 86_400_000;
+const RESOLVER = 'resolver';
 
 /** Every check of the instance, at last those of `examineHere`. */
 export async function examineInstance(
@@ -63,6 +64,14 @@ export async function examineInstance(
 
 /** The checks of `examineHere`. */
 export const CHECKED_HERE: ReadonlySet<string> = new Set(['certificates', 'disk', 'sources']);
+
+/**
+ * Where somebody looks at what needs attention, as alerts always do, the server is examined again after so long. That the
+ * DNS gave no answer is often over before anybody is alerted.
+ */
+export function goodForMs(checks: readonly DomainCheck[]): number {
+  return checks.some(({ id, severity }) => id === RESOLVER && severity === 'fail') ? 60_000 : 3_600_000;
+}
 
 /** Of these checks the ones that cost little and contact nobody: what they found may be over in a minute. */
 export async function examineHere(
@@ -210,7 +219,7 @@ async function checkResolver(
       message: `The resolver of this server gives no answer (${answer.detail}).`,
       fix: 'Correct the key dns, or the resolvers of the system.',
     } as const;
-    return checkOf('resolver', record, [finding], '');
+    return checkOf(RESOLVER, record, [finding], '');
   }
   const validates = answer.kind === 'found' && answer.secure;
   const finding: Finding = {
@@ -219,7 +228,7 @@ async function checkResolver(
     fix: 'Run a validating resolver on this machine and name it in the key dns, for example 127.0.0.1.',
   };
   return checkOf(
-    'resolver',
+    RESOLVER,
     record,
     validates || !direct ? [] : [finding],
     validates ? 'The resolver validates DNSSEC, so DANE works.' : 'The resolver answers.',
