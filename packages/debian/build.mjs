@@ -51,10 +51,11 @@ function build() {
   const node = `${home}/node_modules/.bin/node`;
   const inStage = (path) => join(stage, path);
   if (values.package !== undefined) cpSync(values.package, inStage(home), { recursive: true });
-  else
-    execFileSync(process.execPath, [join(root, 'packages/server/build.mjs'), inStage(home)], {
-      stdio: 'inherit',
-    });
+  else {
+    // Its output names a folder that is gone at the end.
+    const server = [join(root, 'packages/server/build.mjs'), inStage(home)];
+    execFileSync(process.execPath, server, { stdio: ['ignore', 'ignore', 'inherit'] });
+  }
   const facts = JSON.parse(readFileSync(inStage(`${home}/package.json`), 'utf8'));
   const version = values.version ?? facts.version;
 
