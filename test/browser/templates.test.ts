@@ -379,7 +379,7 @@ describe.skipIf(!hasBrowser)('the templates', () => {
       await page.getByLabel('Email address').fill(email);
       await page.getByLabel('Password').fill(PASSWORD);
       await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('heading', { level: 1, name: 'made-' }).waitFor();
+      await page.getByRole('dialog', { name: 'Sign in' }).waitFor({ state: 'detached' });
       return page.getByLabel('Subject').inputValue();
     };
     expect(await again(ada)).toBe('Not saved, then ada@example.com');
