@@ -18,6 +18,7 @@ const NAME = 'example.com';
 let folder: string;
 let store: Store;
 let domains: DomainService;
+let serviceWith: (anyDomain: boolean) => DomainService;
 let clock: VirtualClock;
 const txt = new Map<string, string>();
 const mx = new Map<string, string>();
@@ -70,10 +71,12 @@ beforeEach(async () => {
       return found;
     },
   };
-  domains = createDomainService(
-    { store: slow, resolver, sealer, clock, random: createSystemRandom() },
-    { anyDomain: false, selectorPrefix: 'pr', bounceDomain: 'bounce.example.org', dkim: true },
-  );
+  serviceWith = (anyDomain) =>
+    createDomainService(
+      { store: slow, resolver, sealer, clock, random: createSystemRandom() },
+      { anyDomain, selectorPrefix: 'pr', bounceDomain: 'bounce.example.org', dkim: true },
+    );
+  domains = serviceWith(false);
 });
 afterEach(async () => {
   await store.close();
@@ -83,6 +86,14 @@ afterEach(async () => {
 const add = (operatorVerified = false) => domains.add({ name: NAME, operatorVerified });
 
 describe('a check of DNS', () => {
+  it('stops no mail where mail of any domain is taken', async () => {
+    await add();
+    const blocking = async (anyDomain: boolean) =>
+      (await serviceWith(anyDomain).verify(NAME)).checks.filter(({ blocks }) => blocks).map(({ id }) => id);
+    expect(await blocking(false)).toEqual(['dkim1']);
+    expect(await blocking(true)).toEqual([]);
+  });
+
   it('says nothing about a domain that was removed and added again meanwhile', async () => {
     const first = await add();
     for (const { Type, Host, Value } of domains.records(first)) if (Type === 'TXT') txt.set(Host, Value);
