@@ -96,7 +96,11 @@ export const ERRORS = {
   'tracking-invalid': e(1610, 422, 'Tracking must be an object with Opens and Clicks, each true or false'),
   'list-unsubscribe-invalid': e(1611, 422, 'ListUnsubscribe must be true or false'),
   'idempotency-key-invalid': e(1701, 400, 'Idempotency-Key must be 1 to 255 visible ASCII characters'),
-  'idempotency-key-reused': e(1702, 422, 'This Idempotency-Key was used with another request'),
+  'idempotency-key-reused': e(
+    1702,
+    422,
+    'This Idempotency-Key was used with another request: repeat that one unchanged, or use a new key',
+  ),
   'idempotency-key-in-flight': e(1703, 409, 'A request with this Idempotency-Key is still running'),
   'not-cancelable': e(1801, 409, 'Nothing is left to cancel'),
   'not-retryable': e(1802, 409, 'Nothing can be tried again'),
