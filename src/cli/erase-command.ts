@@ -38,6 +38,9 @@ export const eraseCommand: CommandGroup = (program) => {
 type Erased = Pick<EraseAnswer, 'Messages' | 'Events' | 'Pending'>;
 
 function eraseText(address: string, { Messages, Events, Pending }: Erased): string {
+  if (Messages === 0 && Events === 0 && Pending === 0) {
+    return `${address}: found in no message and no event. If you expected some, check the spelling.`;
+  }
   const done = `${address}: masked in ${counted(Messages, 'message')} and ${counted(Events, 'event')}; the content of mail to this address is removed.`;
   return Pending === 0
     ? done

@@ -33,6 +33,8 @@ it('leaves no trace of the address in any file, and goes on stopping mail', asyn
   expect(erased).toMatchObject({ code: 0 });
   expect(JSON.parse(erased.stdout)).toMatchObject({ Messages: 5, Pending: 0 });
   expect((await server.call('POST', '/erase', { body: { Email: 'nonsense' } })).status).toBe(422);
+  const misspelt = await command(['erase', `x${PERSON}`, '--yes', '--data', server.folder]);
+  expect(misspelt.stdout).toContain('found in no message and no event');
 
   const refused = await server.call('POST', '/email', { body: email({ To: [{ email: PERSON }] }) });
   expect(refused.status).toBe(422);
