@@ -81,7 +81,7 @@ describe('the template commands', () => {
     const strict = await template('render', id, '--at', '1', '--strict');
     expect([strict.code, strict.stderr]).toEqual([1, expect.stringContaining('token')]);
     expect((await template('update', id, '--subject', 'x', '--if-version', '1')).stderr).toContain(
-      '--if-version 1 is not the newest any more',
+      '--if-version 1 is not the newest; read',
     );
     expect((await template('update', id, '--name', 'hello', '--if-version', '2')).stdout).toBe(
       'Version 2.\n',

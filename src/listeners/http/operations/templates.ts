@@ -340,7 +340,7 @@ function taken(domain: string, wanted: string): AppError {
 
 function changedSince(version: number): AppError {
   return new AppError('template-changed', {
-    message: `Version ${version} is not the newest any more: read the template again, and name the newest in Version to replace it`,
+    message: `Version ${version} is not the newest; read the template again, then give its newest version to replace that`,
     field: '/Version',
   });
 }
