@@ -48,7 +48,7 @@ export function lengthProblem(
 
 /** What is said of a domain that is none. */
 export function hostProblem(minLabels = 2): string {
-  return `has a domain that is not a valid host name${minLabels > 1 ? ' of two or more labels' : ''}`;
+  return `has a domain that is not a valid host name${minLabels > 1 ? ' such as example.com' : ''}`;
 }
 
 /** What is wrong with an address as far as that can be known without IDNA; null = nothing. */
