@@ -340,7 +340,7 @@ function isUsage(body: unknown, status: number): boolean {
 
 /** A refusal may differ from what the server itself would say: `dev` takes more than `serve`. */
 function workedAlone(folder: string): string {
-  return `(no server runs on ${folder}; the command opened its database directly, with the settings of serve)`;
+  return `(no server runs on ${folder}; the command opened its database directly, with the settings of serve: a development server takes more, so start it first)`;
 }
 
 /** What `/readyz` of the same server says is wrong: one sentence a check; where to look if it says nothing. */
