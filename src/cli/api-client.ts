@@ -307,7 +307,10 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
 function missing(body: unknown, path: string, { command }: Wording): string | null {
   const message = (body as ProblemBody)?.Errors?.[0]?.Message ?? '';
   if (message !== ERRORS['not-found'].text && !saysNoSuch(message)) return null;
-  // What follows the id is the name of an action: an id below it, as of a call, is another thing.
+  const [, webhook, call] = /^\/webhooks\/([^/]+)\/deliveries\/([^/?]+)/.exec(path) ?? [];
+  if (call !== undefined)
+    return `webhook ${webhook} has no call ${call}; see: ${command(`webhook calls ${webhook}`)}`;
+  // What follows the id is the name of an action.
   const [, kind = '', id] =
     /^\/(sandbox\/messages|[a-z-]+)\/([^/?]+)(?:\/[a-z-]+)*(?:\?|$)/.exec(path) ??
     /^\/(?:doctor|queue)\?(Domain)=([^&]+)/.exec(path) ??

@@ -283,7 +283,10 @@ describe('commands without a running server', () => {
     const kept = await command(send('a@example.com'));
     expect([kept.code, kept.stderr]).toEqual([0, expect.stringContaining('stored and waits')]);
     const refused = await command(send('a@other.example'));
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('no server runs on')]);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/no server runs on .*so start it first/),
+    ]);
     const id = kept.stdout.trim();
     const again = await startInstance(scope, { folder: server.folder });
     expect((await again.settled(id)).Status).toBe('Delivered');
@@ -318,6 +321,7 @@ describe('commands without a running server', () => {
       ['token rotate nothing', 1, /there is no token "nothing"; see: \S*postrider token list/],
       ['message nothing', 1, /there is no message "nothing"; see: \S*postrider messages/],
       ['template show nothing', 1, /there is no template "nothing"; see: \S*postrider template list/],
+      ['webhook calls 7 --delivery 4711', 1, /webhook 7 has no call 4711; see: \S*postrider webhook calls 7/],
       ['sandbox show nothing', 1, /there is no captured mail "nothing"; see: \S*postrider sandbox list/],
       ['queue release nothing', 1, /no hold .*; see: \S*postrider queue holds/i],
       ['queue try nothing.example', 1, /no path or relay .*; see: \S*postrider queue path/i],
