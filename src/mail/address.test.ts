@@ -123,6 +123,12 @@ describe('parseAddress', () => {
     expect(ms).toBeLessThan(1000);
   });
 
+  it('shows a domain to those who wrote none', () => {
+    expect(parseAddress('root@myhost')).toMatchObject({
+      problem: 'has a domain that is not a valid host name such as example.com',
+    });
+  });
+
   it('gives only texts that are safe on an SMTP line, and reads its own output back the same', () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 6 }),
