@@ -199,7 +199,7 @@ export const webhookCommands: CommandGroup = (program) => {
         const rest =
           Queued > 0
             ? ''
-            : ` Calls that wait for their next try are made now by: ${ctx.command(`webhook enable ${id}`)}`;
+            : ` The calls and their numbers: ${ctx.command(`webhook calls ${id}`)}\nCalls that wait for their next try are made now by: ${ctx.command(`webhook enable ${id}`)}`;
         ctx.print({ Queued }, `${counted(Queued, 'call')} queued.${rest}`);
       }, EXISTING);
     });

@@ -326,6 +326,9 @@ it('says what the receiver of a call that failed said, and when it is tried agai
   expect(await shown('calls', `${id}`, '--delivery', `${call.DeliveryID}`)).toContain(
     'The answer began with:\nno signature· matches\n',
   );
+  expect(await shown('replay', `${id}`, '--delivery', '4711')).toMatch(
+    /^0 calls queued\. The calls and their numbers: \S*postrider webhook calls/,
+  );
   await slow.call('PATCH', `/webhooks/${id}`, { token, body: { Status: 'Disabled' } });
   expect((await calls())[0].NextTryAt).toBeNull();
 });
