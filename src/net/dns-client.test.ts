@@ -59,12 +59,12 @@ describe('one server', () => {
     expect(first.queries.map((query) => query.transport)).toEqual(['udp', 'tcp']);
   });
 
-  it('is tried twice, a second each, when it says nothing', async () => {
+  it('is tried twice, for one second and for three, when it says nothing', async () => {
     first.fault('*', { kind: 'drop' });
     const startMs = clock.monotonicMs();
     const reply = await afterTimeouts(client.query('example.com', 'MX'));
     expect(reply).toMatchObject({ kind: 'failure', reason: 'timeout' });
-    expect(clock.monotonicMs() - startMs).toBe(2000);
+    expect(clock.monotonicMs() - startMs).toBe(4000);
     expect(first.count()).toBeLessThanOrEqual(2);
   });
 
@@ -74,6 +74,14 @@ describe('one server', () => {
     await first.reached(1);
     await clock.advance(1000);
     expect(await reply).toMatchObject({ kind: 'message' });
+  });
+
+  it('may be two seconds away', async () => {
+    const far = await createFakeDns(zones, { clock });
+    far.fault('*', { kind: 'delay', delayMs: 2000 });
+    use([far.server]);
+    expect(await afterTimeouts(client.query('example.com', 'MX'))).toMatchObject({ kind: 'message' });
+    await far.close();
   });
 
   it('that is not there fails at once, by name of the cause', async () => {
@@ -114,6 +122,12 @@ describe('one server', () => {
   it('that knows no EDNS is asked again without it', async () => {
     first.fault('*', { kind: 'no-edns' });
     expect(await client.query('example.com', 'MX')).toMatchObject({ kind: 'message' });
+    expect(first.queries.map((query) => query.hasEdns)).toEqual([true, false]);
+  });
+
+  it('that hears nothing with EDNS is asked at last without it', async () => {
+    first.fault('*', { kind: 'drop' }, 1);
+    expect(await afterTimeouts(client.query('example.com', 'MX'))).toMatchObject({ kind: 'message' });
     expect(first.queries.map((query) => query.hasEdns)).toEqual([true, false]);
   });
 

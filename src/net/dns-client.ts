@@ -2,7 +2,8 @@
  * Asks DNS servers one question at a time: over UDP first, over TCP if the answer was truncated. Returns one decoded
  * message that answers exactly that question, or a failure with the problem of each server. Against forged answers,
  * every try uses a new socket with a random port, connected so that only the asked server is heard, and a random id;
- * anything that does not match is ignored. A server that does not answer is asked last for a while. Questions that were
+ * anything that does not match is ignored. A server that does not answer is asked last for a while. The last try waits
+ * longer, for slow networks, and is without EDNS, for what drops queries with it. Questions that were
  * not answered, and those about names of the same zone, wait in a line of their own, so that zones without servers do not
  * delay the look-ups of others. In both lines the askers take turns: whoever asks for thousands of names delays themselves.
  */
@@ -37,7 +38,7 @@ export interface DnsFailure {
 }
 
 export interface DnsClientOptions {
-  /** A UDP try is given up after this time without an answer. Default 1,000. */
+  /** A UDP try is given up after this time without an answer, the last one after three times as long. Default 1,000. */
   timeoutMs?: number;
   /** Tries per server. Default 2. */
   tries?: number;
@@ -131,7 +132,7 @@ export function createDnsClient(
       for (const server of order) {
         if (done.has(server)) continue;
         if (closed) return { kind: 'failure', reason: 'network', detail: 'the resolver is closed' };
-        const run = () => ask(server, question);
+        const run = () => ask(server, question, round > 0 && round === tries - 1);
         // Its zone may have shown itself silent while it waited.
         const exchange =
           (await line(asker, async () => (isSilent() ? null : run()))) ?? (await silentLine(asker, run));
@@ -152,19 +153,25 @@ export function createDnsClient(
     return summarize(failures);
   }
 
-  async function ask(server: DnsServer, question: Question): Promise<Exchange> {
-    let exchange = await askOnce(server, question, true);
+  async function ask(server: DnsServer, question: Question, isLast: boolean): Promise<Exchange> {
+    const limitMs = isLast ? 3 * timeoutMs : timeoutMs;
+    let exchange = await askOnce(server, question, limitMs, !isLast);
     // Servers that do not know EDNS refuse the OPT record itself (RFC 6891 §7).
-    if (exchange.kind === 'answer' && refusesEdns(exchange.message)) {
-      exchange = await askOnce(server, question, false);
+    if (!isLast && exchange.kind === 'answer' && refusesEdns(exchange.message)) {
+      exchange = await askOnce(server, question, limitMs, false);
     }
     if (exchange.kind === 'failure') return exchange;
     const problem = problemOf(exchange.message);
     return problem ?? exchange;
   }
 
-  async function askOnce(server: DnsServer, question: Question, edns: boolean): Promise<Exchange> {
-    const overUdp = await exchangeUdp(server, question, edns);
+  async function askOnce(
+    server: DnsServer,
+    question: Question,
+    limitMs: number,
+    edns: boolean,
+  ): Promise<Exchange> {
+    const overUdp = await exchangeUdp(server, question, limitMs, edns);
     if (overUdp.kind === 'answer' && overUdp.message.truncated) return exchangeTcp(server, question, edns);
     return overUdp;
   }
@@ -200,9 +207,14 @@ export function createDnsClient(
     });
   }
 
-  function exchangeUdp(server: DnsServer, question: Question, edns: boolean): Promise<Exchange> {
+  function exchangeUdp(
+    server: DnsServer,
+    question: Question,
+    limitMs: number,
+    edns: boolean,
+  ): Promise<Exchange> {
     const { id, packet } = newQuery(question, edns);
-    return bounded(timeoutMs, (finish) => {
+    return bounded(limitMs, (finish) => {
       const socket = createSocket(server.address.includes(':') ? 'udp6' : 'udp4');
       socket.on('error', (error) => finish(notAsked(error, server)));
       socket.on('connect', () => socket.send(packet));
