@@ -59,8 +59,8 @@ export function createPair(parts: Parts): Pair {
   const { channel, timeouts, pipelining } = parts;
   let head: Work | null = null;
   let next: Work | null = null;
-  /** Only of transactions with nothing ahead of them. */
-  let slowestMailMs = 0;
+  /** Only of transactions with nothing ahead of them; null = MAIL was not answered so far. */
+  let slowestMailMs: number | null = null;
   let needsReset = false;
   /** When the last transaction ended, on the time line of the replies: its caller may not have run since. */
   let finishedAtMs = -1;
@@ -111,9 +111,13 @@ export function createPair(parts: Parts): Pair {
     work.log.add(channel.nowMs(), text);
   }
 
-  /** A server that drops input after the final dot never answers it; one that answers needs about as long as before. */
-  function pipelinedMailMs(): number {
-    return Math.min(timeouts.mailMs, Math.max(timeouts.pipelinedMailMs, 4 * slowestMailMs));
+  /**
+   * A server that answered MAIL needs about as long again. One that does not answer drops input after the final dot, or the
+   * connection was lost without a sign; the message can then go over another one.
+   */
+  function mailMs(): number {
+    if (slowestMailMs === null) return timeouts.mailMs;
+    return Math.min(timeouts.mailMs, Math.max(timeouts.laterMailMs, 4 * slowestMailMs));
   }
 
   /** Sets what the head waits for, and starts its time limit. */
@@ -124,7 +128,7 @@ export function createPair(parts: Parts): Pair {
         channel.expectWithin(timeouts.rsetMs, 'the reply to RSET');
         return;
       case 'mail':
-        channel.expectWithin(work.pipelined ? pipelinedMailMs() : timeouts.mailMs, 'the reply to MAIL');
+        channel.expectWithin(mailMs(), 'the reply to MAIL');
         return;
       case 'rcpt':
         channel.expectWithin(timeouts.rcptMs, 'the reply to RCPT');
@@ -256,7 +260,7 @@ export function createPair(parts: Parts): Pair {
 
   function onMailReply(work: Work, reply: Reply): void {
     const verdict = verdictOf(reply);
-    if (!work.pipelined) slowestMailMs = Math.max(slowestMailMs, channel.nowMs() - work.startedMs);
+    if (!work.pipelined) slowestMailMs = Math.max(slowestMailMs ?? 0, channel.nowMs() - work.startedMs);
     if (verdict === 3) {
       nonsense(reply, 'MAIL');
       return;

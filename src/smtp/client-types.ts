@@ -19,8 +19,8 @@ export interface Timeouts {
   startTlsMs: number;
   authMs: number;
   mailMs: number;
-  /** For MAIL if it was sent behind another message; longer for a server known to be slow. */
-  pipelinedMailMs: number;
+  /** For MAIL after an answered one on the same connection; longer for a server known to be slow. */
+  laterMailMs: number;
   rcptMs: number;
   dataMs: number;
   /** Until the system has taken the next slice (≤ 64 KiB) of the body. */
@@ -39,7 +39,7 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   startTlsMs: 30_000,
   authMs: 30_000,
   mailMs: 300_000,
-  pipelinedMailMs: 15_000,
+  laterMailMs: 15_000,
   rcptMs: 300_000,
   dataMs: 120_000,
   bodyMs: 180_000,

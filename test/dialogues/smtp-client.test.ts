@@ -940,6 +940,18 @@ describe('a transaction behind one that is not answered', () => {
     expect(wire.messages).toHaveLength(1);
   });
 
+  it('is lost as soon on a connection that went away without a sign while it was idle', async () => {
+    const clock = createVirtualClock();
+    const { session, wire } = await start({ mail: ['250 ok', { do: 'silence' }] }, { clock });
+    expect(verdicts(await session.transact(a))).toEqual(['dot 250 true']);
+    const late = session.transact(b);
+    await until(() => wire.commands.filter((line) => line.startsWith('MAIL')).length === 2);
+    await clock.advance(15_001);
+    expect(lost(await late)).toMatchObject({
+      ...{ stage: 'mail', reason: 'timeout', reused: true, untried: false, pipelined: false },
+    });
+  });
+
   it('is waited for longer where the server was slow before', async () => {
     const clock = createVirtualClock();
     const first = Promise.withResolvers<void>();

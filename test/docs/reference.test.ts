@@ -134,14 +134,14 @@ describe('the pages about standards and sizes', () => {
   const page = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8').replaceAll(/\s+/g, ' ');
 
   it('name the limits that the code has', () => {
-    const { connectMs, bannerMs, ehloMs, mailMs, pipelinedMailMs, rcptMs, dataMs, bodyMs, dotMs } =
+    const { connectMs, bannerMs, ehloMs, mailMs, laterMailMs, rcptMs, dataMs, bodyMs, dotMs } =
       DEFAULT_TIMEOUTS;
     const [minutes, seconds] = [(ms: number) => `${ms / 60_000} min`, (ms: number) => `${ms / 1000} s`];
     expect([rcptMs, ehloMs]).toEqual([mailMs, bannerMs]);
     for (const text of [
       `MAIL and RCPT ${minutes(mailMs)}, DATA ${minutes(dataMs)}, each piece of the body ${minutes(bodyMs)}, final dot ${minutes(dotMs)}`,
       `greeting and EHLO ${seconds(bannerMs)} instead`,
-      `behind another message ${seconds(pipelinedMailMs)}`,
+      `further message on a connection ${seconds(laterMailMs)}`,
       `connecting ${seconds(connectMs)}`,
       `webhooks, domains, tokens; ${IDEMPOTENCY_WINDOW_MS / 3_600_000} hours`,
     ])
