@@ -151,6 +151,13 @@ describe('one server', () => {
     first.fault('*', { kind: 'drop' });
     expect(await afterTimeouts(reply)).toMatchObject({ kind: 'failure', reason: 'timeout' });
   });
+
+  it('whose answer fits only TCP, which fails, is told with both facts', async () => {
+    first.fault('*', { kind: 'half-answer' });
+    expect(await client.query('example.com', 'MX')).toMatchObject({
+      detail: expect.stringMatching(/: the answer is too long for UDP, and over TCP: closed before/),
+    });
+  });
 });
 
 describe('several servers', () => {

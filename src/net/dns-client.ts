@@ -172,8 +172,10 @@ export function createDnsClient(
     edns: boolean,
   ): Promise<Exchange> {
     const overUdp = await exchangeUdp(server, question, limitMs, edns);
-    if (overUdp.kind === 'answer' && overUdp.message.truncated) return exchangeTcp(server, question, edns);
-    return overUdp;
+    if (overUdp.kind === 'failure' || !overUdp.message.truncated) return overUdp;
+    const overTcp = await exchangeTcp(server, question, edns);
+    if (overTcp.kind === 'answer') return overTcp;
+    return { ...overTcp, detail: `the answer is too long for UDP, and over TCP: ${overTcp.detail}` };
   }
 
   function newQuery(question: Question, edns: boolean): { id: number; packet: Uint8Array } {
