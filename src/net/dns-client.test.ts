@@ -138,6 +138,7 @@ describe('one server', () => {
     [{ kind: 'lame' }, 'refused'],
     [{ kind: 'lame', referral: true }, 'refused'],
     [{ kind: 'garbage', bytes: Uint8Array.of(0x81, 0x80, 0, 9) }, 'malformed'],
+    [{ kind: 'other-name' }, 'malformed'],
     [{ kind: 'half-answer' }, 'network'],
   ] as const)('that answers with %j fails as %s', async (fault, reason) => {
     first.fault('*', fault);

@@ -289,13 +289,15 @@ function refusesEdns(message: DnsMessage): boolean {
 
 /** Why a matching message is not a usable answer; undefined if it is one. */
 function problemOf(message: DnsMessage): Exchange | undefined {
-  const { responseCode, answers, authority } = message;
+  const { responseCode, question, answers, authority } = message;
   if (responseCode === responseCodes.serverFailure) return failure('servfail', 'SERVFAIL');
   if (responseCode === responseCodes.refused) return failure('refused', 'REFUSED');
   if (responseCode !== 0 && responseCode !== responseCodes.nameError) {
     return failure('servfail', `response code ${responseCode}`);
   }
-  if (answers.length > 0) return undefined;
+  if (answers.some(({ name }) => name === question?.name)) return undefined;
+  // Must not count as "no such record" either.
+  if (answers.length > 0) return failure('malformed', 'an answer with records of other names only');
   // A lame server or a referral also has an empty answer, which must not count as "no such record" (RFC 2308 §2.2): a
   // broken delegation would become an implicit MX.
   const hasSoa = authority.some((record) => record.type === 'SOA');

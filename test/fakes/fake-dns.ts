@@ -51,6 +51,8 @@ export type FakeFault =
   | { kind: 'wrong-id' | 'wrong-question'; thenRight?: boolean }
   /** These bytes behind a right id, or instead of everything when `raw` is set. */
   | { kind: 'garbage'; bytes: Uint8Array; raw?: boolean }
+  /** NOERROR, with a record of another name only. */
+  | { kind: 'other-name' }
   /** Over TCP: closes after half the answer. */
   | { kind: 'half-answer' };
 
@@ -209,6 +211,8 @@ export async function createFakeDns(
         const referral = record(query.name, 'NS', 300, wireName('ns.elsewhere.test'));
         return [encode(query, { recursionAvailable: false, authority: fault.referral ? [referral] : [] })];
       }
+      case 'other-name':
+        return [encode(query, { answers: [record('elsewhere.test', 'A', 300, Buffer.of(192, 0, 2, 1))] })];
       case 'wrong-id': {
         const wrong = Buffer.from(right);
         wrong.writeUInt16BE(query.id ^ 0x5555, 0);
