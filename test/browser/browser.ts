@@ -45,3 +45,11 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   page.on('response', (response) => requests.push(response.url()));
   return { page, errors, requests };
 }
+
+/** The page gets behind another tab, or in front again. */
+export async function setHidden(page: Page, hidden: boolean): Promise<void> {
+  await page.evaluate(
+    `Object.defineProperty(document, 'visibilityState', { value: '${hidden ? 'hidden' : 'visible'}', configurable: true });
+     window.dispatchEvent(new Event('visibilitychange'))`,
+  );
+}

@@ -5,7 +5,7 @@
 import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, until } from '../scenarios/harness.ts';
-import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+import { hasBrowser, openBrowser, openPage, PHONE, setHidden } from './browser.ts';
 import { type OperatorWorld, openOperatorWorld } from './operator-kit.ts';
 
 describe.skipIf(!hasBrowser)('the overview', () => {
@@ -216,16 +216,11 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await page.goto(url);
     await page.getByText('wrong price').waitFor();
     const asked = () => requests.filter((one) => one.endsWith('/attention')).length;
-    const hide = (hidden: boolean) =>
-      page.evaluate(
-        `Object.defineProperty(document, 'visibilityState', { value: '${hidden ? 'hidden' : 'visible'}', configurable: true });
-         window.dispatchEvent(new Event('visibilitychange'))`,
-      );
-    await hide(true);
+    await setHidden(page, true);
     const before = asked();
     await page.clock.fastForward('05:00');
     expect(asked()).toBe(before);
-    await hide(false);
+    await setHidden(page, false);
     await until('it asks when it is shown', async () => asked() > before);
   });
 });

@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { setHidden } from './browser.ts';
 import { launchChromium } from './chromium.ts';
 
 const WIDTHS = [360, 768, 1280, 1920] as const;
@@ -86,10 +87,7 @@ export function everywhereIn(
 export async function goOffline(page: Page): Promise<void> {
   await page.route('**/api/**', (route) => route.abort());
   // Hidden and shown again: the stream is begun anew.
-  for (const hidden of [true, false])
-    await page.evaluate(
-      `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
-    );
+  for (const hidden of [true, false]) await setHidden(page, hidden);
   await page.getByRole('alert').first().waitFor();
 }
 

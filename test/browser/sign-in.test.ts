@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hotp, totpSecretOf, totpStep } from '../../src/lib/totp.ts';
 import { fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
-import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+import { hasBrowser, openBrowser, openPage, PHONE, setHidden } from './browser.ts';
 import { addPerson, openPageAs } from './people-kit.ts';
 
 const ADA = { Email: 'ada@example.com', Password: 'correct horse battery' };
@@ -138,6 +138,27 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await signIn(page, ADA.Password, await addPerson(server, 'cleo@example.com'));
     await page.getByRole('button', { name: 'Signed in as cleo@example.com' }).waitFor();
     expect(await address.count()).toBe(0);
+  });
+
+  it('asks nothing while somebody has to sign in, and then goes on hearing of new mail', async () => {
+    const dan = await addPerson(server, 'dan@example.com');
+    await server.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
+    await server.send({ Subject: 'Before', Sandbox: true });
+    const { page, requests } = await openPageAs(browser, server, dan);
+    await page.goto(`${url}/inbox`);
+    await page.getByText('Before').waitFor();
+    await page.context().clearCookies();
+    for (const hidden of [true, false]) await setHidden(page, hidden);
+    await page.getByText('Your session has ended').waitFor();
+    const asked = requests.length;
+    for (const hidden of [true, false]) await setHidden(page, hidden);
+    await page.waitForTimeout(1_500);
+    expect(requests.slice(asked)).toEqual([]);
+    await signIn(page, ADA.Password, dan);
+    await page.getByRole('dialog', { name: 'Sign in' }).waitFor({ state: 'detached' });
+    await server.send({ Subject: 'After', Sandbox: true });
+    await page.getByText('After').waitFor();
+    expect(await page.getByText('The server does not answer').count()).toBe(0);
   });
 
   it('offers a viewer no place and no button that would be refused', async () => {

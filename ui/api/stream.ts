@@ -1,9 +1,11 @@
 /**
- * A stream of the server, kept open while the page is looked at: a hidden page lets go of its connection, because a
- * browser has six for one server. Given its path and filters; tells what arrives, and when a connection has begun anew, after
- * which the newest page of a list says what was missed. A silent connection (the server sends a heartbeat every 15 seconds)
- * counts as lost. Tried again after one second, then two, up to ten; at once when the page is shown again.
+ * A stream of the server, kept open while the page is looked at by somebody who is signed in: a hidden page lets go of its
+ * connection, because a browser has six for one server. Given its path and filters; tells what arrives, and when a connection
+ * has begun anew, after which the newest page of a list says what was missed. A silent connection (the server sends a heartbeat
+ * every 15 seconds) counts as lost. Tried again after one second, then two, up to ten; at once when the page is shown again, or
+ * somebody has signed in again.
  */
+import { focusManager } from '@tanstack/react-query';
 import { streamedEvents } from '../../src/client/event-stream.ts';
 import { ApiError, open, type Query } from './call.ts';
 
@@ -35,21 +37,20 @@ export function followStream(
   let timer: ReturnType<typeof setTimeout> | undefined;
   let waitMs = FIRST_WAIT_MS;
 
-  const onVisibility = (): void => {
-    if (document.hidden) {
+  const leave = focusManager.subscribe((isLookedAt) => {
+    if (!isLookedAt) {
       clearTimeout(timer);
       current?.abort();
       current = null;
     } else if (current === null) void connect();
-  };
-  document.addEventListener('visibilitychange', onVisibility);
-  if (!document.hidden) void connect();
+  });
+  if (focusManager.isFocused()) void connect();
 
   return () => {
     ended = true;
     clearTimeout(timer);
     current?.abort();
-    document.removeEventListener('visibilitychange', onVisibility);
+    leave();
   };
 
   async function connect(): Promise<void> {
