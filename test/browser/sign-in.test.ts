@@ -130,9 +130,16 @@ describe.skipIf(!hasBrowser)('signing in', () => {
       'Sign in',
     );
     expect(await cover.boundingBox()).toEqual({ x: 0, y: 0, width: 1280, height: 800 });
+    // Paper has no background that hides what is below, and the tab names no message.
+    await page.emulateMedia({ media: 'print' });
+    for (const below of [page.locator('dialog').first(), page.locator('h1', { hasText: 'Webhooks' })])
+      expect(await below.isVisible()).toBe(false);
+    await page.emulateMedia({ media: null });
+    expect(await page.title()).toBe('Sign in · postrider');
     await signIn(page, ADA.Password, bob);
     await cover.waitFor({ state: 'detached' });
     expect(await address.inputValue()).toBe('https://hooks.example.com/long');
+    expect(await page.title()).toBe('Webhooks · postrider');
     // Nobody else finds it.
     await begin();
     await signIn(page, ADA.Password, await addPerson(server, 'cleo@example.com'));

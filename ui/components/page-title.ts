@@ -14,3 +14,14 @@ export function usePageTitle(text: string | null): void {
     if (text !== null) document.title = text === '' ? 'postrider' : `${text} · postrider`;
   }, [text, path]);
 }
+
+/** In place of the title that the page has, which it then has again. */
+export function useTitleMeanwhile(text: string): void {
+  useLayoutEffect(() => {
+    const before = document.title;
+    document.title = `${text} · postrider`;
+    return () => {
+      document.title = before;
+    };
+  }, [text]);
+}

@@ -80,7 +80,7 @@ function Cover({ children }: { children: ReactNode }) {
       onKeyDown={(event) => event.key === 'Escape' && event.preventDefault()}
       onCancel={(event) => event.preventDefault()}
       onClose={(event) => event.currentTarget.showModal()}
-      className="h-full max-h-none w-full max-w-none bg-surface"
+      className="covers-all h-full max-h-none w-full max-w-none bg-surface"
     >
       {children}
     </dialog>

@@ -5,6 +5,7 @@ import type { Session } from '../../../src/client/api-types.ts';
 import { forgetAnswers, isCodeRequired, SESSION, signIn } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, FormError } from '../../components/field.tsx';
+import { useTitleMeanwhile } from '../../components/page-title.ts';
 import { Mark } from '../../shell/mark.tsx';
 import { ByProvider } from './by-provider.tsx';
 import { CodeField } from './proof-fields.tsx';
@@ -12,6 +13,7 @@ import { CodeField } from './proof-fields.tsx';
 /** `hasEnded`: a session ended while the page was open, which is still there. `onSession`: called when somebody has signed in. */
 export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean; onSession(): void }) {
   const queries = useQueryClient();
+  useTitleMeanwhile('Sign in');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   /** null = no code is asked for. */
