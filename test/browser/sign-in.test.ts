@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { hotp, totpSecretOf, totpStep } from '../../src/lib/totp.ts';
 import { fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE, setHidden } from './browser.ts';
-import { addPerson, openPageAs } from './people-kit.ts';
+import { addPerson, openPageAs, sessionCookie } from './people-kit.ts';
 
 const ADA = { Email: 'ada@example.com', Password: 'correct horse battery' };
 
@@ -160,12 +160,40 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     const asked = requests.length;
     for (const hidden of [true, false]) await setHidden(page, hidden);
     await page.waitForTimeout(1_500);
-    expect(requests.slice(asked)).toEqual([]);
+    // Whether somebody has signed in in another tab.
+    expect(requests.slice(asked)).toEqual([`${url}/api/v1/session`]);
     await signIn(page, ADA.Password, dan);
     await page.getByRole('dialog', { name: 'Sign in' }).waitFor({ state: 'detached' });
     await server.send({ Subject: 'After', Sandbox: true });
     await page.getByText('After').waitFor();
     expect(await page.getByText('The server does not answer').count()).toBe(0);
+  });
+
+  it('shows the page to whoever has signed in in another tab', async () => {
+    const [eve, fay] = [
+      await addPerson(server, 'eve@example.com'),
+      await addPerson(server, 'fay@example.com'),
+    ];
+    const { page } = await openPageAs(browser, server, eve);
+    const comeBack = async (email: string | null) => {
+      await setHidden(page, true);
+      await page.context().clearCookies();
+      if (email !== null) await page.context().addCookies([await sessionCookie(server, email)]);
+      await setHidden(page, false);
+    };
+    await page.goto(`${url}/webhooks`);
+    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    const address = page.getByLabel('Address', { exact: true });
+    await address.fill('https://hooks.example.com/long');
+    const cover = page.getByRole('dialog', { name: 'Sign in' });
+    await comeBack(null);
+    await cover.waitFor();
+    await comeBack(eve);
+    await cover.waitFor({ state: 'detached' });
+    expect(await address.inputValue()).toBe('https://hooks.example.com/long');
+    await comeBack(fay);
+    await page.getByRole('button', { name: `Signed in as ${fay}` }).waitFor();
+    expect(await address.count()).toBe(0);
   });
 
   it('offers a viewer no place and no button that would be refused', async () => {

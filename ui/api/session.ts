@@ -15,9 +15,28 @@ import { ApiError, call, open } from './call.ts';
 /** Refused with 401 where nobody is signed in. */
 export const SESSION = queryOptions({
   queryKey: ['session'],
-  queryFn: ({ signal }) => call<Session>('GET', '/session', { signal }),
+  async queryFn({ signal, client }) {
+    const session = await call<Session>('GET', '/session', { signal });
+    forgetOthers(client, session);
+    return session;
+  },
   staleTime: Number.POSITIVE_INFINITY,
 });
+
+/** Shows the page to whoever has this session now. */
+export function takeSession(queries: QueryClient, session: Session): void {
+  forgetOthers(queries, session);
+  queries.setQueryData(SESSION.queryKey, session);
+}
+
+/** Another tab of the browser may have begun a session, or ended it and begun one of somebody else. */
+export async function lookForSession(queries: QueryClient): Promise<void> {
+  const before = queries.getQueryState(SESSION.queryKey)?.error ?? null;
+  const session = await call<Session>('GET', '/session').catch(() => null);
+  if (session === null) return;
+  takeSession(queries, session);
+  if (isSignedOut(before)) await queries.invalidateQueries();
+}
 
 export const SESSIONS = queryOptions({
   queryKey: ['sessions'],
@@ -87,6 +106,12 @@ export async function changePassword(current: string, next: string): Promise<voi
 /** What was shown to one person is not shown to the next. The session itself stays: the shell looks at it. */
 export function forgetAnswers(queries: QueryClient): void {
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION.queryKey[0] });
+}
+
+/** Of a page that was shown to somebody else. */
+function forgetOthers(queries: QueryClient, { Person }: Session): void {
+  const before = queries.getQueryData<Session>(SESSION.queryKey);
+  if (before?.Person?.PersonID !== Person?.PersonID) forgetAnswers(queries);
 }
 
 /** Somebody has to sign in before this is answered. */

@@ -6,7 +6,7 @@
 import { focusManager, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { onUnauthorized } from '../api/call.ts';
-import { isSignedOut, SESSION } from '../api/session.ts';
+import { isSignedOut, lookForSession, SESSION } from '../api/session.ts';
 import { OfflineBanner } from '../components/offline-banner.tsx';
 import { isBackFromProvider } from '../places/sign-in/provider-address.ts';
 import { Proof } from './proof.tsx';
@@ -31,6 +31,13 @@ export function SignedIn({ children }: { children: ReactNode }) {
       }),
     [queries],
   );
+  useEffect(() => {
+    const onVisibility = (): void => {
+      if (document.visibilityState === 'visible') void lookForSession(queries);
+    };
+    addEventListener('visibilitychange', onVisibility);
+    return () => removeEventListener('visibilitychange', onVisibility);
+  }, [queries]);
   // Nobody is there who could be answered.
   useEffect(() => {
     focusManager.setFocused(isOut ? false : undefined);

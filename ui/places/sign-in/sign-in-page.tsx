@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { Session } from '../../../src/client/api-types.ts';
-import { forgetAnswers, isCodeRequired, SESSION, signIn } from '../../api/session.ts';
+import { forgetAnswers, isCodeRequired, signIn, takeSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, FormError } from '../../components/field.tsx';
 import { useTitleMeanwhile } from '../../components/page-title.ts';
@@ -27,9 +27,8 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
     },
   });
   function show(session: Session): void {
-    const before = queries.getQueryData<Session>(SESSION.queryKey)?.Person?.PersonID;
-    if (!hasEnded || before !== session.Person?.PersonID) forgetAnswers(queries);
-    queries.setQueryData(SESSION.queryKey, session);
+    if (!hasEnded) forgetAnswers(queries);
+    takeSession(queries, session);
     onSession();
     void queries.invalidateQueries();
   }
