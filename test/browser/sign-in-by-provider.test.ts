@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeIdentityProvider, startIdentityProvider } from '../fakes/identity-provider.ts';
 import { fileScope, type Instance } from '../scenarios/harness.ts';
 import { startSigningIn } from '../scenarios/signing-in.ts';
-import { hasBrowser, openBrowser, openPage } from './browser.ts';
+import { hasBrowser, openBrowser, openPage, setHidden } from './browser.ts';
 import { addPerson, openPageAs, PASSWORD } from './people-kit.ts';
 
 describe.skipIf(!hasBrowser)('signing in by an identity provider', () => {
@@ -86,6 +86,19 @@ describe.skipIf(!hasBrowser)('signing in by an identity provider', () => {
     await without.getByText('it is not shown again').waitFor();
 
     const page = await signIn(await addPerson(server, 'dan@example.com'));
+    // Whoever signs in while another person is asked is asked, too.
+    await server.call('POST', '/people', { body: { Email: 'eva@example.com', Role: 'operator' } });
+    const changes = await signIn('eva@example.com');
+    await make(changes);
+    await changes.getByRole('dialog', { name: 'Prove that it is you' }).waitFor();
+    await setHidden(changes, true);
+    await changes.context().clearCookies();
+    await changes.context().addCookies(await page.context().cookies());
+    await setHidden(changes, false);
+    await changes.getByRole('button', { name: 'Signed in as dan@example.com' }).waitFor();
+    await make(changes);
+    await changes.getByRole('dialog', { name: 'Prove that it is you' }).waitFor();
+
     await make(page);
     const dialog = page.getByRole('dialog', { name: 'Prove that it is you' });
     await dialog.getByLabel('Current password').fill('wrong');

@@ -7,6 +7,8 @@ const ProofDialog = lazy(() => import('../places/sign-in/proof-dialog.tsx'));
 export function Proof() {
   const [asked, setAsked] = useState<((isProven: boolean) => void) | null>(null);
   useEffect(() => onProofRequired(() => new Promise((resolve) => setAsked(() => resolve))), []);
+  // Of a page that is taken away nobody proves anything any more.
+  useEffect(() => () => asked?.(false), [asked]);
   if (asked === null) return null;
   return (
     <Suspense>
