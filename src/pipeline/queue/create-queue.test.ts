@@ -876,22 +876,6 @@ describe('a store that fails under the queue', () => {
     await claimedOnce(queue);
   });
 
-  it('does not take back what it is claiming again while it repeats giving back', async () => {
-    const goOn = Promise.withResolvers<void>();
-    const { queue, lost } = await losing('release', goOn.promise);
-    const claim = holdClaim();
-    close(queue, 'example.net');
-    await eventually(async () => (await states()).queued === 1);
-    open(queue, 'example.net');
-    queue.wake();
-    await claim.made;
-    goOn.resolve();
-    await lost;
-    await clock.advance(1_000);
-    claim.answer();
-    await claimedOnce(queue);
-  });
-
   it('does not settle again what it claimed again after the answer to its outcome was lost', async () => {
     const goOn = Promise.withResolvers<void>();
     const { queue, lost } = await losing('settle', goOn.promise);
@@ -902,18 +886,30 @@ describe('a store that fails under the queue', () => {
     await claimedOnce(queue);
   });
 
-  it('does not settle again what it is claiming again while it repeats an outcome', async () => {
-    const goOn = Promise.withResolvers<void>();
-    const { queue, lost } = await losing('settle', goOn.promise);
-    const claim = holdClaim();
-    await putOff(queue);
-    await claim.made;
-    goOn.resolve();
-    await lost;
-    await clock.advance(1_000);
-    claim.answer();
-    await claimedOnce(queue);
-  });
+  it.each(['release', 'settle'] as const)(
+    'does not repeat a lost %s of what it is claiming again',
+    async (name) => {
+      const goOn = Promise.withResolvers<void>();
+      const { queue, lost } = await losing(name, goOn.promise);
+      const claim = holdClaim();
+      if (name === 'settle') await putOff(queue);
+      else await giveBack(queue);
+      await claim.made;
+      goOn.resolve();
+      await lost;
+      await clock.advance(1_000);
+      claim.answer();
+      await claimedOnce(queue);
+    },
+  );
+
+  /** The one row is given back, as its site closes; then it opens. The queue looks for what is due. */
+  async function giveBack(queue: Queue): Promise<void> {
+    close(queue, 'example.net');
+    await eventually(async () => (await states()).queued === 1);
+    open(queue, 'example.net');
+    queue.wake();
+  }
 
   /** The one row waits again, due at once; the queue looks for what is due. */
   async function putOff(queue: Queue): Promise<void> {
