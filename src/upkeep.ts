@@ -2,9 +2,9 @@
  * Housekeeping in small steps that do not delay sending: removes expired idempotency keys, suppressions, overrides and
  * old path states, applies retention (policy/retention), checks sender domains again when they are due (one at a time,
  * so that a slow name server delays only this), and creates a new standby key a week after a rotation. Failures are
- * logged and tried again in the next round.
+ * logged and tried again in the next round. Events are added up for statistics as they come.
  */
-import type { Clock } from './lib/clock.ts';
+import { type Clock, sleep } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 import { createRounds, type Rounds } from './lib/rounds.ts';
 import type { Service } from './lib/service.ts';
@@ -23,6 +23,11 @@ const CHANGES_KEPT_MS = 14 * 24 * 3_600_000;
 /** A cause without recipients may occur again; until then it keeps its number and first time. */
 const CAUSE_KEPT_MS = 7 * 86_400_000;
 const STEP_ROWS = 1000;
+/** What is not added up yet is read for each answer. */
+const SUMS_EVERY_MS = 10_000;
+const EVENTS_PER_STEP = 500;
+/** After a step of adding up, the writer is left alone for this many times its duration. */
+const REST = 3;
 /** Domains checked in one round; those that are due longest come first, the others wait for the next round. */
 const CHECKS_PER_ROUND = 50;
 
@@ -35,7 +40,10 @@ export interface UpkeepOptions {
 /** Nothing happens before `start`. */
 export function createUpkeep(
   deps: {
-    store: Pick<Store, 'purgeIdempotency' | 'purgeSuppressions' | 'purgeLimits' | 'purgeCauses'>;
+    store: Pick<
+      Store,
+      'purgeIdempotency' | 'purgeSuppressions' | 'purgeLimits' | 'purgeCauses' | 'lastEventSeq' | 'sumEvents'
+    >;
     domains: Pick<DomainService, 'all' | 'verify' | 'renewStandby'>;
     retention: Retention;
     /** Removes what was kept long enough to go back to before an upgrade. */
@@ -49,6 +57,8 @@ export function createUpkeep(
 ): Service {
   const { store, domains, retention, clock, log } = deps;
   let running = false;
+  /** Another process may have gone on with it, which is only asked again. */
+  let summedUpTo = 0;
   const rounds = [
     removing('idempotency keys', purge),
     removing('suppressions', purgeSuppressions),
@@ -57,6 +67,7 @@ export function createUpkeep(
     removing('causes', purgeCauses),
     removing('copies from before an upgrade', deps.removeOldCopies),
     every('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
+    every('statistics', SUMS_EVERY_MS, sumEvents),
   ];
 
   async function purge(): Promise<void> {
@@ -86,6 +97,17 @@ export function createUpkeep(
   async function purgeCauses(): Promise<void> {
     const before = clock.now() - CAUSE_KEPT_MS;
     while (running && (await store.purgeCauses({ before, limit: STEP_ROWS })) === STEP_ROWS);
+  }
+
+  async function sumEvents(): Promise<void> {
+    const upTo = await store.lastEventSeq();
+    if (upTo === summedUpTo) return;
+    for (let more = true; more && running; ) {
+      const from = clock.monotonicMs();
+      more = await store.sumEvents({ upTo, limit: EVENTS_PER_STEP });
+      if (more) await sleep(clock, REST * (clock.monotonicMs() - from));
+    }
+    if (running) summedUpTo = upTo;
   }
 
   async function lookAfterDomains(): Promise<void> {

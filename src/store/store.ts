@@ -36,6 +36,7 @@ import type { ReaderStore } from './topics/readers.ts';
 import type { RetentionStore } from './topics/retention.ts';
 import type { ReturnStore } from './topics/returns.ts';
 import type { SandboxRuleStore } from './topics/sandbox-rules.ts';
+import type { StatsStore } from './topics/stats.ts';
 import type { SuppressionStore } from './topics/suppressions.ts';
 import type { TemplateStore } from './topics/templates.ts';
 import type { TlsStore } from './topics/tls.ts';
@@ -70,6 +71,7 @@ export interface Store
     QueueStore,
     SuppressionStore,
     EventStore,
+    StatsStore,
     ReturnStore,
     NoticeStore,
     WebhookStore,

@@ -82,6 +82,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   era: 'the partitions of PostgreSQL',
   migration: 'the schema of PostgreSQL',
   // SQLite keeps them up to date as rows are written.
+  event_sum: 'added up from the events again',
   audit_count: 'counted while rows arrive',
   inbox: 'counted while rows arrive',
   kept_content: 'in PostgreSQL, columns of content',

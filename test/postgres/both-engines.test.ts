@@ -510,6 +510,14 @@ async function play(seed: number, stores: readonly [Store, Store]): Promise<void
     await both('purgeSuppressions', {}, (store) =>
       store.purgeSuppressions({ now: at, evidenceBefore: before, limit: 5 }),
     );
+    if (dice.chance(0.5)) {
+      const limit = dice.pick([3, 1_000]);
+      await both('sumEvents', {}, async (store) => {
+        const upTo = await store.lastEventSeq();
+        while (await store.sumEvents({ upTo, limit }));
+      });
+    }
+    await both('purgeSums', {}, (store) => store.purgeSums({ domain, before: before - DAY, limit: 5 }));
     await both('purgeLooseEvents', {}, (store) => store.purgeLooseEvents({ before, limit: 5 }));
     await both('purgeCauses', {}, (store) => store.purgeCauses({ before, limit: 5 }));
     await both('purgeLeftovers', {}, (store) => store.purgeLeftovers({ limit: 50 }).then(() => null));
@@ -582,12 +590,15 @@ async function play(seed: number, stores: readonly [Store, Store]): Promise<void
       'provider',
       'delivery-time',
     ] as const);
-    const range = { from: now - DAY, to: now + 1, intervalMs: dice.pick([HOUR, DAY]) };
+    const intervalMs = dice.pick([HOUR, DAY]);
+    const from = Math.floor((now - DAY) / intervalMs) * intervalMs;
+    const range = { from, to: Math.floor(now / HOUR) * HOUR + HOUR, intervalMs };
     const includeSandbox = dice.chance(0.5);
     const maxGroups = dice.pick([1, 100]);
     await both(`stats ${groupBy} ${maxGroups}`, {}, async (store) => {
-      const asked = { kinds: KINDS, ...range, groupBy, includeSandbox, maxEvents: 100_000, maxGroups };
-      const answer = await store.stats({ ...asked, maxCountedGroups: 1_000 });
+      const asked = { kinds: KINDS, ...range, groupBy, includeSandbox, maxGroups };
+      const most = { maxUnsummed: 100_000, maxCounts: 100_000, maxCountedGroups: 1_000 };
+      const answer = await store.stats({ ...asked, ...most });
       if (answer.kind !== 'counted') return answer;
       // Groups of the same size come in any order, and so do the counts of an interval.
       return answer.groups.length === maxGroups && answer.rest !== null

@@ -30,6 +30,8 @@ export interface Forgotten {
   captures: number;
   calls: number;
   events: number;
+  /** Of events, by hour and day. */
+  sums: number;
   /** Unsubscribe links, and readers without any. */
   optOuts: number;
   /** Of people; ended. */
@@ -63,6 +65,8 @@ type RetentionNeeds = Pick<
   | 'purgeCaptures'
   | 'purgeCalls'
   | 'purgeLooseEvents'
+  | 'domainsWithSums'
+  | 'purgeSums'
   | 'purgeOptOuts'
   | 'purgeLeftovers'
   | 'purgeSessions'
@@ -111,6 +115,7 @@ export function createRetention(
         captures: 0,
         calls: 0,
         events: 0,
+        sums: 0,
         optOuts: 0,
         sessions: 0,
         audit: 0,
@@ -123,13 +128,17 @@ export function createRetention(
       );
       for (const domain of await store.domainsWithMail()) {
         if (!mayGoOn()) return forgotten;
-        const kept = keptFor((await store.getDomain({ name: domain }))?.settings, options);
+        const kept = await keptOf(domain);
         forgotten.messages += await messages(domain, { now, before: now - kept.eventsMs }, mayGoOn);
         forgotten.contents += await contents(domain, { now, before: now - kept.contentMs }, mayGoOn);
       }
       forgotten.events = await whole(mayGoOn, (limit) =>
         store.purgeLooseEvents({ before: now - options.eventsMs, limit }),
       );
+      for (const domain of await store.domainsWithSums()) {
+        const before = now - (await keptOf(domain)).eventsMs;
+        forgotten.sums += await whole(mayGoOn, (limit) => store.purgeSums({ domain, before, limit }));
+      }
       forgotten.optOuts = await whole(mayGoOn, (limit) =>
         store.purgeOptOuts({ before: now - options.optOutMs, limit }),
       );
@@ -144,6 +153,10 @@ export function createRetention(
       return forgotten;
     },
   };
+
+  async function keptOf(domain: string) {
+    return keptFor((await store.getDomain({ name: domain }))?.settings, options);
+  }
 
   async function contents(domain: string, times: Times, mayGoOn: () => boolean): Promise<number> {
     let removed = 0;

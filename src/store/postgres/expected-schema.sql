@@ -143,6 +143,16 @@ CREATE TABLE event (
   delivery_id bigint,
   detail text COLLATE "C"
 );
+CREATE TABLE event_sum (
+  domain_id bigint NOT NULL,
+  breakdown smallint NOT NULL,
+  span bigint NOT NULL,
+  at bigint NOT NULL,
+  kind smallint NOT NULL,
+  sandbox boolean NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  n bigint NOT NULL
+);
 CREATE TABLE hold (
   id text COLLATE "C" NOT NULL,
   sender_domain text COLLATE "C",
@@ -561,6 +571,7 @@ CREATE INDEX event_kind ON ONLY event USING btree (domain_id, kind, at, seq);
 CREATE INDEX event_loose ON ONLY event USING btree (at, seq) WHERE (message_seq IS NULL);
 CREATE INDEX event_message ON ONLY event USING btree (message_seq, seq) WHERE (message_seq IS NOT NULL);
 CREATE UNIQUE INDEX event_pkey ON ONLY event USING btree (seq);
+CREATE UNIQUE INDEX event_sum_pkey ON event_sum USING btree (domain_id, breakdown, span, at, kind, sandbox, name);
 CREATE UNIQUE INDEX hold_pkey ON hold USING btree (id);
 CREATE INDEX idempotency_age ON idempotency USING btree (created_at);
 CREATE UNIQUE INDEX idempotency_owner_operation_key_key ON idempotency USING btree (owner, operation, key);

@@ -1,72 +1,153 @@
 /**
- * Counts of events per interval, kind and group, read from the event log: one range of the (domain, kind, at) index per
- * sender domain and kind. If the range contains more events than it may read, it says so; it finds that out from the
- * index before it reads anything.
+ * Counts of events per interval, kind and group. A background job adds the events up by hour and by day in the order of their
+ * seq (`sumEvents`); an answer is made of these sums and of the events behind them, by one statement.
  */
 import type { EventKind } from '../../model/event.ts';
 import { eventKindCode } from '../shared/codes.ts';
-import { DELIVERY_TIMES_MS, type StatsCount, type StatsGroupBy } from '../topics/events.ts';
+import {
+  BREAKDOWN_OF,
+  BREAKDOWNS,
+  type Breakdown,
+  DAY_MS,
+  HOUR_MS,
+  SUMMED,
+  spansOf,
+  UNNAMED,
+} from '../shared/event-sums.ts';
+import { DELIVERY_TIMES_MS, type StatsCount, type StatsGroupBy } from '../topics/stats.ts';
 import { int2s, int8s } from './engine/arrays.ts';
-import { domainIdsIn } from './engine/domains-in.ts';
-import { read } from './engine/operation.ts';
-import { findNameIds } from './engine/session.ts';
+import type { Db } from './engine/db.ts';
+import { domainIdsIn, domainsIn } from './engine/domains-in.ts';
+import { read, write } from './engine/operation.ts';
+import { findNameId, findNameIds } from './engine/session.ts';
 
-/** Looked up: a plan that joins may read the whole table for a few events. */
-const ITS_MESSAGE =
-  'CROSS JOIN LATERAL (SELECT tags, send_at, created_at FROM message WHERE seq = e.message_seq OFFSET 0) m';
+/**
+ * Events that the conditions find, counted by everything that a breakdown may need. `took`: of those that were delivered,
+ * within which time. Each is looked up: a plan that joins may read whole tables for a few events.
+ */
+const counted = (conditions: string) => `SELECT e.domain_id, e.at - e.at % ${HOUR_MS} AS at, e.kind,
+    d.sandbox IS NOT NULL AS sandbox, d.queue_id, m.tags,
+    CASE WHEN e.kind <> ${eventKindCode.of('delivered')} THEN NULL ${DELIVERY_TIMES_MS.map((ms) => `WHEN e.at - coalesce(m.send_at, m.created_at) <= ${ms} THEN '${ms}'`).join(' ')} ELSE '' END AS took,
+    count(*) AS n
+  FROM (SELECT domain_id, kind, at, message_seq, delivery_id FROM event WHERE ${conditions} OFFSET 0) e
+    CROSS JOIN LATERAL (SELECT sandbox, queue_id FROM delivery WHERE id = e.delivery_id OFFSET 0) d
+    CROSS JOIN LATERAL (SELECT tags, send_at, created_at FROM message WHERE seq = e.message_seq OFFSET 0) m
+  GROUP BY 1, 2, 3, 4, 5, 6, 7`;
 
-/** The column that names the group of an event, and the joins for it; `d` is the recipient's row. */
-const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> = {
+/** The name under which what was counted is found, and the joins for it. */
+const NAMES: Readonly<Record<Breakdown, { column: string; joins: string }>> = {
   none: { column: "''", joins: '' },
-  domain: { column: 'n.text', joins: 'JOIN name n ON n.id = e.domain_id' },
   'recipient-domain': {
     column: 'q.recipient_domain',
-    joins: 'JOIN dest_queue q ON q.id = d.queue_id',
-  },
-  // Of the facts that delivery keeps, as JSON: the provider, a blank and a day.
-  provider: {
-    column: `coalesce(substr(f.value, 2, strpos(f.value, ' ') - 2), q.recipient_domain)`,
-    joins: `JOIN dest_queue q ON q.id = d.queue_id
-      LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = q.recipient_domain AND f.value LIKE '"_% %'`,
+    joins: 'JOIN dest_queue q ON q.id = c.queue_id',
   },
   // A message without tags counts under the empty tag, so that the groups add up to the total.
   tag: {
-    column: 't.value',
-    joins: `${ITS_MESSAGE} CROSS JOIN LATERAL unnest(coalesce(m.tags, '{""}')) t (value)`,
+    column: `CASE WHEN t.value ~ '[^ ]@[^ ]' THEN '${UNNAMED}' ELSE t.value END`,
+    joins: `CROSS JOIN LATERAL unnest(coalesce(c.tags, '{""}')) t (value)`,
   },
-  'delivery-time': {
-    column: `CASE ${DELIVERY_TIMES_MS.map((ms) => `WHEN e.at - coalesce(m.send_at, m.created_at) <= ${ms} THEN '${ms}'`).join(' ')} ELSE '' END`,
-    joins: ITS_MESSAGE,
-  },
+  'delivery-time': { column: 'c.took', joins: 'WHERE c.took IS NOT NULL' },
 };
 
-/** $1: domains, $2: kinds, $3, $4: from and to. */
-const EVENTS = `unnest($1::int8[]) g (domain_id) CROSS JOIN unnest($2::int2[]) k (kind)
-  CROSS JOIN LATERAL (SELECT domain_id, e.kind, at, message_seq, delivery_id FROM event e
-    WHERE e.domain_id = g.domain_id AND e.kind = k.kind AND e.at >= $3 AND e.at < $4 OFFSET 0) e`;
+/** The name of the group of a sum, and the joins for it. */
+const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> = {
+  none: { column: "''", joins: '' },
+  domain: { column: 'n.text', joins: 'JOIN name n ON n.id = s.domain_id' },
+  'recipient-domain': { column: 's.name', joins: '' },
+  // Of the facts that delivery keeps, as JSON: the provider, a blank and a day.
+  provider: {
+    column: `coalesce(substr(f.value, 2, strpos(f.value, ' ') - 2), s.name)`,
+    joins: `LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = s.name AND f.value LIKE '"_% %'`,
+  },
+  tag: { column: 's.name', joins: '' },
+  'delivery-time': { column: 's.name', joins: '' },
+};
 
-/** $5: interval, $6: with the sandbox, $7: groups that are named; the name of the others is null. */
+const SUMMED_UP_TO = `coalesce((SELECT value::int8 FROM meta WHERE name = '${SUMMED}'), 0)`;
+
+/** What is in `counted`, by the name that a breakdown gives it. */
+function named(breakdown: Breakdown): string {
+  const { column, joins } = NAMES[breakdown];
+  return `SELECT ${BREAKDOWNS[breakdown]}::int2 AS breakdown, c.domain_id, c.at, c.kind, c.sandbox, ${column} AS name, c.n
+    FROM counted c ${joins}`;
+}
+
+/** $1, $2: between these seqs. */
+const ADD_SQL = `WITH counted AS MATERIALIZED (${counted('seq > $1 AND seq <= $2')})
+  INSERT INTO event_sum (domain_id, breakdown, span, at, kind, sandbox, name, n)
+  SELECT c.domain_id, c.breakdown, s.span, c.at - c.at % s.span, c.kind, c.sandbox, c.name, sum(c.n)
+  FROM (${(Object.keys(BREAKDOWNS) as Breakdown[]).map(named).join(' UNION ALL ')}) c
+    CROSS JOIN (VALUES (${HOUR_MS}::int8), (${DAY_MS}::int8)) s (span)
+  GROUP BY 1, 2, 3, 4, 5, 6, 7
+  ON CONFLICT (domain_id, breakdown, span, at, kind, sandbox, name) DO UPDATE SET n = event_sum.n + excluded.n`;
+
+export const sumEvents = write('sumEvents', { serial: 'sums' }, async ({ db }, { upTo, limit }) => {
+  const next = await db.get<{ after: number; seq: number | null; n: number }>(
+    `SELECT ${SUMMED_UP_TO} AS after, max(seq) AS seq, count(*) AS n FROM (
+       SELECT seq FROM event WHERE seq > ${SUMMED_UP_TO} AND seq <= $1 ORDER BY seq LIMIT $2) e`,
+    upTo,
+    limit,
+  );
+  if (next === undefined || next.seq === null) return false;
+  await db.run(ADD_SQL, next.after, next.seq);
+  await db.put('meta', 'name', { name: SUMMED, value: String(next.seq) });
+  return next.n === limit;
+});
+
+export const domainsWithSums = read('domainsWithSums', (db) => domainsIn(db, 'event_sum'));
+
+const PURGE_SQL = `WITH old AS MATERIALIZED (${Object.values(BREAKDOWNS)
+  .flatMap((breakdown) =>
+    [HOUR_MS, DAY_MS].map(
+      (span) => `(SELECT domain_id, breakdown, span, at, kind, sandbox, name FROM event_sum
+    WHERE domain_id = $1 AND breakdown = ${breakdown} AND span = ${span} AND at <= $2::int8 - ${span}
+    ORDER BY at, kind, sandbox, name LIMIT $3)`,
+    ),
+  )
+  .join(' UNION ALL ')} LIMIT $3)
+  DELETE FROM event_sum s USING old WHERE (s.domain_id, s.breakdown, s.span, s.at, s.kind, s.sandbox, s.name)
+    = (old.domain_id, old.breakdown, old.span, old.at, old.kind, old.sandbox, old.name)`;
+
+export const purgeSums = write('purgeSums', async ({ db }, { domain, before, limit }) => {
+  const domainId = await findNameId(db, domain);
+  return domainId === null ? 0 : db.run(PURGE_SQL, domainId, before, limit);
+});
+
+/**
+ * $1: domains, $2: kinds, $3, $4: from and to, $5: interval, $6: with the sandbox, $7: groups that are named, $8: where the
+ * sums by hour begin. The name of the groups that are not named is null.
+ */
 function countSql(groupBy: StatsGroupBy | 'none'): string {
   const { column, joins } = GROUPS[groupBy];
-  return `WITH counted AS MATERIALIZED (
-      SELECT e.at / $5::int8 AS bucket, e.kind, ${column} AS name, count(*) AS n
-      FROM ${EVENTS}
-        CROSS JOIN LATERAL (SELECT sandbox, queue_id FROM delivery WHERE id = e.delivery_id OFFSET 0) d ${joins}
-      WHERE d.sandbox IS NULL OR $6 GROUP BY 1, 2, 3),
+  const breakdown = BREAKDOWN_OF[groupBy];
+  const sums = (span: number, from: string, to: string) => `SELECT s.* FROM unnest($1::int8[]) g (domain_id)
+    CROSS JOIN LATERAL (SELECT domain_id, at, kind, sandbox, name, n FROM event_sum WHERE domain_id = g.domain_id
+      AND breakdown = ${BREAKDOWNS[breakdown]} AND span = ${span} AND at >= ${from} AND at < ${to} OFFSET 0) s`;
+  const behind = `seq > ${SUMMED_UP_TO} AND domain_id = ANY ($1::int8[]) AND kind = ANY ($2::int2[])
+    AND at >= $3 AND at < $4`;
+  return `WITH counted AS MATERIALIZED (${counted(behind)}),
+    grouped AS MATERIALIZED (
+      SELECT s.at / $5::int8 AS bucket, s.kind, ${column} AS name, sum(s.n) AS n
+      FROM (${sums(DAY_MS, '$3', '$8')} UNION ALL ${sums(HOUR_MS, '$8', '$4')} UNION ALL
+        SELECT domain_id, at, kind, sandbox, name, n FROM (${named(breakdown)}) c) s ${joins}
+      WHERE s.kind = ANY ($2::int2[]) AND (NOT s.sandbox OR $6) GROUP BY 1, 2, 3),
     ranked AS MATERIALIZED (
-      SELECT name, row_number() OVER (ORDER BY sum(n) DESC, name) AS place FROM counted GROUP BY name)
-    SELECT CASE WHEN r.place <= $7 THEN r.name END AS name, least(r.place, $7::int8 + 1) AS place, c.bucket, c.kind,
-      sum(c.n) AS n, (SELECT count(*) FROM ranked) AS groups, (SELECT count(*) FROM counted) AS counts
-    FROM counted c JOIN ranked r ON r.name = c.name GROUP BY 1, 2, 3, 4 ORDER BY 2, 3, array_position($2::int2[], c.kind)`;
+      SELECT name, row_number() OVER (ORDER BY ${groupBy === 'tag' ? `name = '${UNNAMED}', ` : ''}sum(n) DESC, name) AS place,
+        ${groupBy === 'tag' ? `name <> '${UNNAMED}'` : 'true'} AS named
+      FROM grouped GROUP BY name)
+    SELECT CASE WHEN r.named AND r.place <= $7 THEN r.name END AS name,
+      CASE WHEN r.named THEN least(r.place, $7::int8 + 1) ELSE $7::int8 + 1 END AS place, c.bucket, c.kind,
+      sum(c.n)::int8 AS n, (SELECT count(*) FROM ranked) AS groups, (SELECT count(*) FROM grouped) AS counts
+    FROM grouped c JOIN ranked r ON r.name = c.name GROUP BY 1, 2, 3, 4 ORDER BY 2, 3, array_position($2::int2[], c.kind)`;
 }
 
 export const stats = read('stats', { lane: 'search' }, async (db, params) => {
-  const { from, to, intervalMs, includeSandbox, maxEvents, maxGroups, maxCountedGroups } = params;
-  const domainIds = (await findNameIds(db, params.domains)) ?? (await domainIdsIn(db, 'event'));
-  const range = [int8s(domainIds), int2s(params.kinds.map(eventKindCode.of)), from, to] as const;
-  const sql = `SELECT count(*) AS n FROM (SELECT FROM ${EVENTS} LIMIT $5) e`;
-  const events = await db.get<{ n: number }>(sql, ...range, maxEvents + 1);
-  if ((events?.n ?? 0) > maxEvents) return { kind: 'too-many', of: 'events' };
+  const { from, to, intervalMs, includeSandbox, maxGroups } = params;
+  if ((await unsummed(db, params.maxUnsummed + 1)) > params.maxUnsummed) {
+    return { kind: 'too-many', of: 'unsummed' };
+  }
+  const domainIds = (await findNameIds(db, params.domains)) ?? (await everyDomain(db));
+  const firstHour = spansOf({ from, to, intervalMs }).find(({ span }) => span === HOUR_MS)?.from ?? to;
   const rows = await db.all<{
     name: string | null;
     bucket: number;
@@ -74,10 +155,14 @@ export const stats = read('stats', { lane: 'search' }, async (db, params) => {
     n: number;
     groups: number;
     counts: number;
-  }>(countSql(params.groupBy ?? 'none'), ...range, intervalMs, includeSandbox, maxGroups);
+  }>(
+    countSql(params.groupBy ?? 'none'),
+    ...[int8s(domainIds), int2s(params.kinds.map(eventKindCode.of)), from, to, intervalMs, includeSandbox],
+    ...[maxGroups, firstHour],
+  );
   const [first] = rows;
   // An event counts under each of its tags.
-  if (first !== undefined && (first.groups > maxCountedGroups || first.counts > maxEvents)) {
+  if (first !== undefined && (first.groups > params.maxCountedGroups || first.counts > params.maxCounts)) {
     return { kind: 'too-many', of: 'groups' };
   }
   const groups = new Map<string | null, StatsCount[]>();
@@ -94,3 +179,14 @@ export const stats = read('stats', { lane: 'search' }, async (db, params) => {
     rest,
   };
 });
+
+/** Events that are not in the sums, counted up to a limit. */
+async function unsummed(db: Db, limit: number): Promise<number> {
+  const sql = `SELECT count(*) AS n FROM (SELECT FROM event WHERE seq > ${SUMMED_UP_TO} LIMIT $1) e`;
+  return (await db.get<{ n: number }>(sql, limit))?.n ?? 0;
+}
+
+/** With sums, or with events that are not in them. */
+async function everyDomain(db: Db): Promise<number[]> {
+  return [...new Set([...(await domainIdsIn(db, 'event_sum')), ...(await domainIdsIn(db, 'event'))])];
+}

@@ -35,12 +35,13 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   stats: [
     {
       kinds: ['accepted', 'delivered'],
-      from: T0,
+      from: 0,
       to: T0 * 2,
       intervalMs: 3_600_000,
       groupBy: 'recipient-domain',
       includeSandbox: true,
-      maxEvents: 1e6,
+      maxUnsummed: 1e6,
+      maxCounts: 1e6,
       maxGroups: 10,
       maxCountedGroups: 100_000,
     },
@@ -48,6 +49,8 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   nextCallDueAt: [undefined],
   listSandboxRules: [{ now: T0 }, { now: T0, domains: ['other.example'] }],
   domainsWithMail: [undefined],
+  domainsWithSums: [undefined],
+  sumEvents: [{ upTo: 1e9, limit: 500 }],
   contentBytes: [undefined],
   claimCalls: [{ epoch: 1, now: T0 * 2, limit: 32, excludeWebhooks: [] }],
   removeSandboxRules: [{ limit: 100 }, { limit: 100, domains: ['other.example'] }],
@@ -185,6 +188,9 @@ function filled(path: string, n: number): Connection {
       SELECT ${uuid}, 1, 1, ${T0} + i, iif(i % 2, 1 + i % 10, 3), i FROM n;
     ${rows} INSERT INTO event (event_id, domain_id, kind, at, message_seq, delivery_id)
       SELECT ${uuid}, 1, ${eventKindCode.of('complained')}, ${T0} + i, i, i FROM n;
+    ${rows} INSERT INTO event_sum (domain_id, breakdown, span, at, kind, sandbox, name, n)
+      SELECT 1, 1, 3600000, ${T0 - (T0 % 3_600_000)} - i % 1000 * 3600000, 1, 0, 'w' || i || '.example', 1 FROM n;
+    INSERT INTO meta (name, value) SELECT 'events_summed', max(seq) - 600 FROM event;
     ${rows} INSERT INTO return_fact (delivery_id, kind, class, attempts, at)
       SELECT i, ${returnKindCode.of('complaint')}, '', 0, ${T0} FROM n;
     INSERT INTO suppression (domain_id, key, reason, address, note, created_at, message_id)

@@ -301,7 +301,7 @@ export function idBytes(id: string): Uint8Array | null {
 }
 
 /** Names that have events, up to a limit: steps through the index from one domain to the next. */
-export function everyDomain(db: Connection, limit: number): number[] {
+function everyDomain(db: Connection, limit: number): number[] {
   return db
     .all<{ id: number }>(
       `WITH RECURSIVE known (id) AS (

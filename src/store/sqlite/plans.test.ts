@@ -12,7 +12,7 @@ import { DUE_FACTS_SQL } from './notices.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues, LATER_SQL } from './queue.ts';
 import { REFILE_SQL } from './refile.ts';
 import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';
-import { countPieceSql } from './stats.ts';
+import { COUNTED_SQL } from './stats.ts';
 import { filledDatabase, temporaryFolder } from './test-support.ts';
 import { WAITING_ROWS_SQL, waitingQueuesSql } from './waiting.ts';
 
@@ -170,15 +170,12 @@ describe('query plans over a long queue', () => {
     expect(new Set(claimed.map((row) => row.recipientDomain))).toEqual(new Set([free?.recipientDomain]));
   });
 
-  it.each(['none', 'domain', 'recipient-domain', 'provider', 'tag', 'delivery-time'] as const)(
-    'counts events by %s along one range of the index',
-    (groupBy) => {
-      const [first, ...others] = planOf(countPieceSql(groupBy), 1, 1, 1, 0, 0, 1, 1, 0);
-      expect(first).toBe('SEARCH e USING INDEX event_kind (domain_id=? AND kind=? AND at>? AND at<?)');
-      const steps = others.filter((step) => !step.includes('GROUP BY') && !step.includes('VIRTUAL TABLE'));
-      expect(steps.every((step) => /USING (INTEGER )?PRIMARY KEY/.test(step))).toBe(true);
-    },
-  );
+  it('counts events along the primary key', () => {
+    const [first, ...others] = planOf(COUNTED_SQL, 1, 2);
+    expect(first).toBe('SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)');
+    const steps = others.filter((step) => !step.includes('GROUP BY'));
+    expect(steps.every((step) => /USING (INTEGER )?PRIMARY KEY/.test(step))).toBe(true);
+  });
 
   it('follows a seq through the primary key, also for one domain', () => {
     const before = lastEventSeq(db, undefined) - 5;

@@ -1,69 +1,140 @@
 /**
- * Counts of events per interval, kind and group, read from the event log: one range of the (domain, kind, at) index per
- * sender domain and kind, in pieces, so that other reads are answered in between. If the range contains more events
- * than it may read, it says so; it finds that out from the index before it reads anything.
+ * Counts of events per interval, kind and group. A background job adds the events up by hour and by day in the order of their
+ * seq (`sumEvents`); an answer is made of these sums and of the events behind them. A long range is read in steps, so that
+ * other reads are answered in between. Each step sees a later state, so what may be added to meanwhile is read by the last
+ * one: the hours around the newest event, and the events that are not in the sums.
  */
-import type { EventKind } from '../../model/event.ts';
 import { eventKindCode } from '../shared/codes.ts';
-import { DELIVERY_TIMES_MS, type EventPlace, type StatsCount, type StatsGroupBy } from '../topics/events.ts';
+import {
+  BREAKDOWN_OF,
+  BREAKDOWNS,
+  type Breakdown,
+  DAY_MS,
+  HOUR_MS,
+  SUMMED,
+  spansOf,
+  UNNAMED,
+} from '../shared/event-sums.ts';
+import { DELIVERY_TIMES_MS, type StatsCount, type StatsGroupBy } from '../topics/stats.ts';
 import type { Connection } from './engine/connection.ts';
-import { type ParamsOf, readInSteps, type Steps } from './engine/operation.ts';
-import { findNameIds } from './engine/session.ts';
-import { everyDomain } from './events.ts';
+import { namesIn } from './engine/names-in.ts';
+import { type ParamsOf, readInSteps, type Steps, write } from './engine/operation.ts';
+import { domainIdsIn, findNameId, findNameIds } from './engine/session.ts';
 
-/** The column that names the group of an event, and the joins for it; `d` is the recipient's row. */
-const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> = {
+/**
+ * Events between two seqs, counted by everything that a breakdown may need. `took`: of those that were delivered, within which
+ * time. Tests check that its plan reads no others.
+ */
+export const COUNTED_SQL = `SELECT e.domain_id, e.at - e.at % ${HOUR_MS} AS at, e.kind, d.sandbox IS NOT NULL AS sandbox, d.queue_id,
+    m.tags, CASE WHEN e.kind <> ${eventKindCode.of('delivered')} THEN NULL ${DELIVERY_TIMES_MS.map((ms) => `WHEN e.at - coalesce(m.send_at, m.created_at) <= ${ms} THEN '${ms}'`).join(' ')} ELSE '' END AS took,
+    count(*) AS n
+  FROM event e NOT INDEXED CROSS JOIN delivery d ON d.id = e.delivery_id CROSS JOIN message m ON m.seq = e.message_seq
+  WHERE e.seq > ? AND e.seq <= ? GROUP BY 1, 2, 3, 4, 5, 6, 7`;
+
+/** The name under which what was counted is found, and the joins for it. */
+const NAMES: Readonly<Record<Breakdown, { column: string; joins: string }>> = {
   none: { column: "''", joins: '' },
-  domain: { column: 'n.text', joins: 'CROSS JOIN name n ON n.id = e.domain_id' },
   'recipient-domain': {
     column: 'q.recipient_domain',
-    joins: 'CROSS JOIN dest_queue q ON q.id = d.queue_id',
-  },
-  // Of the facts that delivery keeps, as JSON: the provider, a blank and a day.
-  provider: {
-    column: `coalesce(substr(f.value, 2, instr(f.value, ' ') - 2), q.recipient_domain)`,
-    joins: `CROSS JOIN dest_queue q ON q.id = d.queue_id
-      LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = q.recipient_domain AND f.value LIKE '"_% %'`,
+    joins: 'CROSS JOIN dest_queue q ON q.id = c.queue_id',
   },
   // A message without tags counts under the empty tag, so that the groups add up to the total.
   tag: {
-    column: 't.value',
-    joins: `CROSS JOIN message m ON m.seq = e.message_seq CROSS JOIN json_each(coalesce(m.tags, '[""]')) t`,
+    column: `CASE WHEN t.value GLOB '*[^ ]@[^ ]*' THEN '${UNNAMED}' ELSE t.value END`,
+    joins: `CROSS JOIN json_each(coalesce(c.tags, '[""]')) t`,
   },
-  'delivery-time': {
-    column: `CASE ${DELIVERY_TIMES_MS.map((ms) => `WHEN e.at - coalesce(m.send_at, m.created_at) <= ${ms} THEN '${ms}'`).join(' ')} ELSE '' END`,
-    joins: 'CROSS JOIN message m ON m.seq = e.message_seq',
-  },
+  'delivery-time': { column: 'c.took', joins: 'WHERE c.took IS NOT NULL' },
 };
 
-/** Events read in one step; grouped by tag this takes some 10 ms. */
-const EVENTS_PER_STEP = 5_000;
-/** Events skipped in the index in one step, and ranges of it that are started. */
-const PLACES_PER_STEP = 20_000;
+/** The name of the group of a sum, and the joins for it. */
+const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> = {
+  none: { column: "''", joins: '' },
+  domain: { column: 'n.text', joins: 'CROSS JOIN name n ON n.id = s.domain_id' },
+  'recipient-domain': { column: 's.name', joins: '' },
+  // Of the facts that delivery keeps, as JSON: the provider, a blank and a day.
+  provider: {
+    column: `coalesce(substr(f.value, 2, instr(f.value, ' ') - 2), s.name)`,
+    joins: `LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = s.name AND f.value LIKE '"_% %'`,
+  },
+  tag: { column: 's.name', joins: '' },
+  'delivery-time': { column: 's.name', joins: '' },
+};
+
+/** Sums read in one step. */
+const ROWS_PER_STEP = 5_000;
+/** Ranges of the sums that one step starts. */
 const RANGES_PER_STEP = 500;
 /** Groups examined in one step when the largest are chosen. */
 const GROUPS_PER_STEP = 20_000;
 
-const BEHIND = `FROM event e INDEXED BY event_kind
-  WHERE e.domain_id = ? AND e.kind = ? AND (e.at, e.seq) > (?, ?) AND e.at < ?`;
-
-/** The statement that counts one piece: from one position to another. Tests check that its plan uses the index. */
-export function countPieceSql(groupBy: StatsGroupBy | 'none'): string {
-  const { column, joins } = GROUPS[groupBy];
-  return `SELECT e.at / CAST(? AS INTEGER) AS bucket, ${column} AS name, count(*) AS n
-    FROM event e INDEXED BY event_kind CROSS JOIN delivery d ON d.id = e.delivery_id ${joins}
-    WHERE e.domain_id = ? AND e.kind = ? AND (e.at, e.seq) > (?, ?) AND (e.at, e.seq) <= (?, ?)
-      AND (d.sandbox IS NULL OR ?)
-    GROUP BY bucket, name`;
+/** What is in `counted`, by the name that a breakdown gives it. */
+function namedSql(breakdown: Breakdown): string {
+  const { column, joins } = NAMES[breakdown];
+  return `SELECT ${BREAKDOWNS[breakdown]} AS breakdown, c.domain_id, c.at, c.kind, c.sandbox, ${column} AS name, c.n FROM counted c ${joins}`;
 }
 
-/** Events of one domain and kind between two positions of the index, `n` of them. */
-interface Piece {
-  domainId: number;
-  kind: EventKind;
-  after: EventPlace;
-  last: EventPlace;
+const ADD_SQL = `WITH counted AS MATERIALIZED (${COUNTED_SQL})
+  INSERT INTO event_sum (domain_id, breakdown, span, at, kind, sandbox, name, n)
+  SELECT c.domain_id, c.breakdown, s.span, c.at - c.at % s.span, c.kind, c.sandbox, c.name, sum(c.n)
+  FROM (${(Object.keys(BREAKDOWNS) as Breakdown[]).map(namedSql).join(' UNION ALL ')}) c
+    CROSS JOIN (SELECT ${HOUR_MS} AS span UNION ALL SELECT ${DAY_MS}) s
+  WHERE true GROUP BY 1, 2, 3, 4, 5, 6, 7 ON CONFLICT DO UPDATE SET n = n + excluded.n`;
+
+export const sumEvents = write('sumEvents', 'measured', { portion: true }, ({ db }, params) => {
+  const after = summedUpTo(db);
+  const next = db.get<{ seq: number | null; n: number }>(
+    'SELECT max(seq) AS seq, count(*) AS n FROM (SELECT seq FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?)',
+    after,
+    params.upTo,
+    params.limit,
+  );
+  if (next === undefined || next.seq === null) return false;
+  db.run(ADD_SQL, after, next.seq);
+  db.put('meta', 'name', { name: SUMMED, value: next.seq });
+  return next.n === params.limit;
+});
+
+function summedUpTo(db: Connection): number {
+  return db.get<{ value: number }>('SELECT value FROM meta WHERE name = ?', SUMMED)?.value ?? 0;
+}
+
+export const domainsWithSums = readInSteps('domainsWithSums', (db) => namesIn(db, 'event_sum'));
+
+/** By breakdown and span, each a range of the sums. */
+const PURGE_SQL = Object.values(BREAKDOWNS).flatMap((breakdown) =>
+  [HOUR_MS, DAY_MS].map((span) => ({
+    span,
+    sql: `DELETE FROM event_sum WHERE (domain_id, breakdown, span, at, kind, sandbox, name) IN (
+      SELECT domain_id, breakdown, span, at, kind, sandbox, name FROM event_sum
+      WHERE domain_id = ? AND breakdown = ${breakdown} AND span = ${span} AND at <= ?
+      ORDER BY at, kind, sandbox, name LIMIT ?)`,
+  })),
+);
+
+export const purgeSums = write('purgeSums', 'as asked', { portion: true }, ({ db }, params) => {
+  const domainId = findNameId(db, params.domain);
+  if (domainId === null) return 0;
+  let removed = 0;
+  for (const { span, sql } of PURGE_SQL) {
+    if (removed >= params.limit) break;
+    removed += db.run(sql, domainId, params.before - span, params.limit - removed).changes;
+  }
+  return removed;
+});
+
+interface SumRow {
+  bucket: number;
+  kind: number;
+  name: string;
   n: number;
+}
+
+/** A position within a range of the sums. */
+interface SumPlace {
+  at: number;
+  kind: number;
+  sandbox: number;
+  stored: string;
 }
 
 interface Group {
@@ -73,56 +144,53 @@ interface Group {
 }
 
 export const stats = readInSteps('stats', function* (db, params) {
-  const domainIds = findNameIds(db, params.domains) ?? everyDomain(db, Number.MAX_SAFE_INTEGER);
-  const pieces = yield* piecesOf(db, params, domainIds);
-  if (pieces === null) return { kind: 'too-many', of: 'events' };
+  const { from, to, intervalMs } = params;
+  const groupBy = params.groupBy ?? 'none';
+  if (unsummed(db, params.maxUnsummed + 1) > params.maxUnsummed) return { kind: 'too-many', of: 'unsummed' };
+  const asked = findNameIds(db, params.domains);
   const groups = new Map<string, Group>();
   const all = new Map<string, StatsCount>();
-  const sql = countPieceSql(params.groupBy ?? 'none');
-  let read = 0;
   /** Counts of groups; an event counts under each of its tags. */
   let held = 0;
-  for (const { domainId, kind, after, last, n } of pieces) {
-    if (read > 0 && read + n > EVENTS_PER_STEP) {
-      yield;
-      read = 0;
+  const isTooMany = () => groups.size > params.maxCountedGroups || held > params.maxCounts;
+  const readSums = sumReader(db, params);
+  const settled = Math.min(to, Math.max(from, settledBefore(db)));
+  let read = 0;
+  for (const domainId of asked ?? domainIdsIn(db, 'event_sum')) {
+    for (const part of spansOf({ from, to: settled, intervalMs })) {
+      for (const rows of readSums(domainId, part)) {
+        rows.forEach(add);
+        if (isTooMany()) return { kind: 'too-many', of: 'groups' };
+        read += rows.length + ROWS_PER_STEP / RANGES_PER_STEP;
+        if (read < ROWS_PER_STEP) continue;
+        read = 0;
+        yield;
+      }
     }
-    read += n;
-    const rows = db.all<{ bucket: number; name: string; n: number }>(
-      sql,
-      params.intervalMs,
-      domainId,
-      eventKindCode.of(kind),
-      after.at,
-      after.seq,
-      last.at,
-      last.seq,
-      params.includeSandbox ? 1 : 0,
-    );
-    for (const row of rows) add(groupOf(row.name), { at: row.bucket * params.intervalMs, kind, n: row.n });
-    if (groups.size > params.maxCountedGroups || held > params.maxEvents)
-      return { kind: 'too-many', of: 'groups' };
   }
+  for (const domainId of asked ?? domainIdsIn(db, 'event_sum')) {
+    for (const rows of readSums(domainId, { span: HOUR_MS, from: settled, to })) rows.forEach(add);
+  }
+  readUnsummed(db, params, asked).forEach(add);
+  if (isTooMany()) return { kind: 'too-many', of: 'groups' };
+  if (groupBy === 'tag') groups.delete(UNNAMED);
   const largest = yield* largestOf(groups, params.maxGroups);
   const named = largest.map(({ name, counts }) => ({ name, counts: merged(counts) }));
   for (const { counts } of named) for (const count of counts) addTo(all, { ...count, n: -count.n });
   const rest = inTime([...all.values()].filter(({ n }) => n > 0));
   return { kind: 'counted', groups: named, rest: rest.length === 0 ? null : rest };
 
-  function groupOf(name: string): Group {
-    let group = groups.get(name);
-    if (group === undefined) {
-      group = { name, total: 0, counts: [] };
-      groups.set(name, group);
-    }
-    return group;
-  }
-
-  function add(group: Group, count: StatsCount): void {
+  function add(row: SumRow): void {
+    const count = { at: row.bucket * intervalMs, kind: eventKindCode.word(row.kind), n: row.n };
     addTo(all, count);
+    let group = groups.get(row.name);
+    if (group === undefined) {
+      group = { name: row.name, total: 0, counts: [] };
+      groups.set(row.name, group);
+    }
     group.total += count.n;
     const before = group.counts.at(-1);
-    // The next piece of the same range often continues in the same interval.
+    // What follows is often of the same interval.
     if (before?.at === count.at && before.kind === count.kind) before.n += count.n;
     else {
       group.counts.push(count);
@@ -131,43 +199,69 @@ export const stats = readInSteps('stats', function* (db, params) {
   }
 });
 
-/** The range cut into pieces that one step can read; null if it contains too many events. Uses only the index. */
-function* piecesOf(
-  db: Connection,
-  params: ParamsOf<'stats'>,
-  domainIds: readonly number[],
-): Steps<Piece[] | null> {
-  const pieces: Piece[] = [];
-  let left = params.maxEvents;
-  let passed = 0;
-  for (const domainId of domainIds) {
-    for (const kind of params.kinds) {
-      let after: EventPlace | null = { at: params.from, seq: 0 };
-      while (after !== null) {
-        const piece = nextPiece(db, { domainId, kind, after }, params.to);
-        if (piece !== null) pieces.push(piece);
-        after = piece?.n === EVENTS_PER_STEP ? piece.last : null;
-        left -= piece?.n ?? 0;
-        if (left < 0) return null;
-        passed += (piece?.n ?? 0) + PLACES_PER_STEP / RANGES_PER_STEP;
-        if (passed < PLACES_PER_STEP) continue;
-        passed = 0;
-        yield;
-      }
-    }
-  }
-  return pieces;
+/** Events that are not in the sums, counted up to a limit. */
+function unsummed(db: Connection, limit: number): number {
+  const sql = 'SELECT count(*) AS n FROM (SELECT 1 FROM event WHERE seq > ? LIMIT ?)';
+  return db.get<{ n: number }>(sql, summedUpTo(db), limit)?.n ?? 0;
 }
 
-function nextPiece(db: Connection, from: Omit<Piece, 'last' | 'n'>, to: number): Piece | null {
-  const range = [from.domainId, eventKindCode.of(from.kind), from.after.at, from.after.seq, to];
-  const place = `SELECT e.at AS at, e.seq AS seq ${BEHIND} ORDER BY`;
-  const full = db.get<EventPlace>(`${place} e.at, e.seq LIMIT 1 OFFSET ?`, ...range, EVENTS_PER_STEP - 1);
-  if (full !== undefined) return { ...from, last: full, n: EVENTS_PER_STEP };
-  const last = db.get<EventPlace>(`${place} e.at DESC, e.seq DESC LIMIT 1`, ...range);
-  if (last === undefined) return null;
-  const n = db.get<{ n: number }>(`SELECT count(*) AS n ${BEHIND}`, ...range)?.n ?? 0;
-  return { ...from, last, n };
+/** Hours that ended before this are added to no more, while events are stored within an hour. */
+function settledBefore(db: Connection): number {
+  const at = db.get<{ at: number }>('SELECT at FROM event ORDER BY seq DESC LIMIT 1')?.at ?? 0;
+  return at - (at % HOUR_MS) - HOUR_MS;
+}
+
+/** Reads a range of the sums of one domain, some thousand at once. */
+function sumReader(db: Connection, params: ParamsOf<'stats'>) {
+  const groupBy = params.groupBy ?? 'none';
+  const { column, joins } = GROUPS[groupBy];
+  const sql = `SELECT s.at / CAST(? AS INTEGER) AS bucket, s.at, s.kind, s.sandbox, s.name AS stored, ${column} AS name, s.n
+    FROM event_sum s ${joins}
+    WHERE s.domain_id = ? AND s.breakdown = ${BREAKDOWNS[BREAKDOWN_OF[groupBy]]} AND s.span = ?
+      AND (s.at, s.kind, s.sandbox, s.name) > (?, ?, ?, ?) AND s.at < ? ${matching('s')}
+    ORDER BY s.at, s.kind, s.sandbox, s.name LIMIT ${ROWS_PER_STEP}`;
+  return function* (domainId: number, { span, from, to }: ReturnType<typeof spansOf>[number]) {
+    let place: SumPlace | undefined = { at: from, kind: -1, sandbox: -1, stored: '' };
+    while (place !== undefined) {
+      const { at, kind, sandbox, stored }: SumPlace = place;
+      const rows: (SumRow & SumPlace)[] = db.all(
+        sql,
+        ...[params.intervalMs, domainId, span, at, kind, sandbox, stored, to],
+        ...matchingValues(params),
+      );
+      yield rows;
+      place = rows.length < ROWS_PER_STEP ? undefined : rows.at(-1);
+    }
+  };
+}
+
+function readUnsummed(
+  db: Connection,
+  params: ParamsOf<'stats'>,
+  domainIds: readonly number[] | undefined,
+): SumRow[] {
+  const groupBy = params.groupBy ?? 'none';
+  const { column, joins } = GROUPS[groupBy];
+  return db.all<SumRow>(
+    `WITH counted AS MATERIALIZED (${COUNTED_SQL})
+     SELECT s.at / CAST(? AS INTEGER) AS bucket, s.kind, ${column} AS name, s.n
+     FROM (${namedSql(BREAKDOWN_OF[groupBy])}) s ${joins}
+     WHERE s.at >= ? AND s.at < ? ${matching('s')}
+       ${domainIds === undefined ? '' : 'AND s.domain_id IN (SELECT value FROM json_each(?))'}
+     ORDER BY s.at`,
+    ...[summedUpTo(db), Number.MAX_SAFE_INTEGER, params.intervalMs, params.from, params.to],
+    ...matchingValues(params),
+    ...(domainIds === undefined ? [] : [JSON.stringify(domainIds)]),
+  );
+}
+
+/** Of the kinds and the sandbox that are asked for. */
+function matching(of: string): string {
+  return `AND ${of}.kind IN (SELECT value FROM json_each(?)) AND ${of}.sandbox <= ?`;
+}
+
+function matchingValues({ kinds, includeSandbox }: ParamsOf<'stats'>): [string, number] {
+  return [JSON.stringify(kinds.map(eventKindCode.of)), includeSandbox ? 1 : 0];
 }
 
 /** The groups with the most events, largest first. */

@@ -99,27 +99,6 @@ export interface EventPlace {
   seq: number;
 }
 
-/**
- * `provider`: who runs the recipient's domain, by its MX when mail was last sent there; a domain of no known provider is a group
- * of its own. `delivery-time`: by the first of `DELIVERY_TIMES_MS` that is not less than the time since the mail was to be sent.
- */
-export type StatsGroupBy = 'tag' | 'domain' | 'recipient-domain' | 'provider' | 'delivery-time';
-
-const SECOND_MS = 1_000;
-const HOUR_MS = 3_600 * SECOND_MS;
-/** What took longer has the group with the empty name. */
-export const DELIVERY_TIMES_MS: readonly number[] = [
-  ...[0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900].map((seconds) => seconds * SECOND_MS),
-  ...[1, 4, 12, 24, 72].map((hours) => hours * HOUR_MS),
-];
-
-export interface StatsCount {
-  /** Start of the interval. */
-  at: number;
-  kind: EventKind;
-  n: number;
-}
-
 /** A fact about a domain, or with its id about a delivery. */
 export type AppendedEvent = NewEvent & { domain: string; deliveryId: number | null };
 
@@ -144,32 +123,4 @@ export interface EventStore {
 
   /** Seq of the newest event, 0 = there is none; all events up to it can be read. */
   lastEventSeq(): Promise<number>;
-  /**
-   * Counts of events about recipients per interval, kind and group; empty intervals are left out. At most `maxGroups`
-   * groups, the largest first, the others together in `rest`. `too-many` if the range contains more than `maxEvents`,
-   * or more than `maxCountedGroups` different groups or `maxEvents` counts of them, which are in memory together.
-   */
-  stats(params: {
-    domains?: readonly string[];
-    kinds: readonly EventKind[];
-    /** Inclusive; `to` is exclusive. */
-    from: number;
-    to: number;
-    /** Intervals start at multiples of it. */
-    intervalMs: number;
-    /** null: one group with the empty name. */
-    groupBy: StatsGroupBy | null;
-    /** Also count recipients of the sandbox. */
-    includeSandbox: boolean;
-    maxEvents: number;
-    maxGroups: number;
-    maxCountedGroups: number;
-  }): Promise<
-    | {
-        kind: 'counted';
-        groups: readonly { name: string; counts: readonly StatsCount[] }[];
-        rest: readonly StatsCount[] | null;
-      }
-    | { kind: 'too-many'; of: 'events' | 'groups' }
-  >;
 }

@@ -1,12 +1,12 @@
 /**
  * GET /stats: how many events of each kind, per hour or day, by tag, sender domain, recipient domain or provider, and the
- * resulting rates, for a limited range, from the event log. Sandbox mail is left out unless requested.
+ * resulting rates, for a limited range of whole hours. Sandbox mail is left out unless requested.
  */
 
 import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
-import type { StatsCount } from '../../../store/topics/events.ts';
+import type { StatsCount } from '../../../store/topics/stats.ts';
 import { time } from '../answer-schemas.ts';
 import { createCallRate } from '../call-rate.ts';
 import type { ApiParts } from '../deps.ts';
@@ -72,17 +72,14 @@ const GROUPS = {
   Provider: 'provider',
   DeliveryTime: 'delivery-time',
 } as const;
-/** Measured: 0.6 s of the searching reader without groups, 1.5 s by tag. */
-const MAX_EVENTS = 1_000_000;
+/** Events that are not added up yet: half a second of the searching reader. */
+const MAX_UNSUMMED = 200_000;
 const MAX_GROUPS = 100;
-/**
- * The reader keeps them until the largest are known, with at most as many counts as events may be read: some 100 MB.
- */
+/** The reader keeps them until the largest are known, with their counts: some 100 MB. */
 const MAX_COUNTED_GROUPS = 100_000;
-const TOO_MANY = {
-  events: `${MAX_EVENTS} events`,
-  groups: `${MAX_COUNTED_GROUPS} groups, or ${MAX_EVENTS} counts of them`,
-} as const;
+const MAX_COUNTS = 1_000_000;
+/** What is not added up after an upgrade or a transfer is so after some minutes. */
+const RETRY_AFTER_SECONDS = 30;
 const CALLS_PER_SECOND = 5;
 
 const KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
@@ -100,7 +97,7 @@ export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[]
       limitedTokens: true,
       summary: 'Count events',
       description:
-        'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`; `Provider`: of recipient domains, where it is known, else the domain; `DeliveryTime`: of the delivered ones, the seconds within which), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, a million events, and 100,000 different groups; at most 5 requests a second for each token, after a pause 20 at once. Mail of the sandbox only with `IncludeSandbox=true`',
+        'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`; `Provider`: of recipient domains, where it is known, else the domain; `DeliveryTime`: of the delivered ones, the seconds within which), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. Whole hours and days of UTC: `From` is moved back to the beginning of its interval, `To` on to the end of its hour. At most 92 days by day, 8 by hour, and 100,000 different groups; tags that contain an address are only in `Rest`; at most 5 requests a second for each token, after a pause 20 at once. Mail of the sandbox only with `IncludeSandbox=true`',
       query: {
         From: moment('Beginning'),
         To: moment('End'),
@@ -122,16 +119,12 @@ export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[]
           intervalMs: INTERVALS[Interval].ms,
           groupBy: GroupBy === undefined ? null : GROUPS[GroupBy],
           includeSandbox: query.IncludeSandbox,
-          maxEvents: MAX_EVENTS,
+          maxUnsummed: MAX_UNSUMMED,
+          maxCounts: MAX_COUNTS,
           maxGroups: MAX_GROUPS,
           maxCountedGroups: MAX_COUNTED_GROUPS,
         });
-        if (result.kind === 'too-many') {
-          throw new AppError('invalid-parameter', {
-            field: '/From',
-            message: `The range holds more than ${TOO_MANY[result.of]}: ask for a shorter one, or for one Domain`,
-          });
-        }
+        if (result.kind === 'too-many') throw tooMany(result.of);
         const groups =
           GroupBy === undefined && result.groups.length === 0 ? [{ name: '', counts: [] }] : result.groups;
         return {
@@ -151,7 +144,7 @@ export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[]
   ];
 }
 
-/** From at the beginning of its interval, so that the first one is complete. Throws AppError invalid-parameter. */
+/** From the beginning of its interval, so that the first one is complete, to the end of an hour. Throws AppError invalid-parameter. */
 function range(
   {
     Interval,
@@ -165,7 +158,20 @@ function range(
   const from = From ?? to - usualMs;
   if (from >= to) throw invalidParameter('From must be before To', 'From');
   if (to - from > longestMs) throw invalidParameter(`At most ${longest} by ${Interval}`, 'From');
-  return [Math.floor(from / ms) * ms, to];
+  return [Math.floor(from / ms) * ms, Math.ceil(to / HOUR_MS) * HOUR_MS];
+}
+
+function tooMany(of: 'unsummed' | 'groups'): AppError {
+  if (of === 'unsummed') {
+    return new AppError('unavailable', {
+      message: 'Events are still being counted, which takes some minutes after an upgrade or a transfer',
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
+  }
+  return new AppError('invalid-parameter', {
+    field: '/From',
+    message: `The range holds more than ${MAX_COUNTED_GROUPS} groups, or ${MAX_COUNTS} counts of them: ask for a shorter one, or for one Domain`,
+  });
 }
 
 function intervals(counts: readonly StatsCount[]) {

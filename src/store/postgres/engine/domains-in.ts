@@ -2,7 +2,14 @@
 import { int8s } from './arrays.ts';
 import type { Db } from './db.ts';
 
-type Table = 'event' | 'message' | 'message_metadata' | 'capture' | 'suppression' | 'suppression_evidence';
+type Table =
+  | 'event'
+  | 'event_sum'
+  | 'message'
+  | 'message_metadata'
+  | 'capture'
+  | 'suppression'
+  | 'suppression_evidence';
 
 /** Their numbers, up to a limit. */
 export async function domainIdsIn(

@@ -5,7 +5,7 @@ import type { Steps } from './operation.ts';
 const NAMES_PER_STEP = 1000;
 
 /** Their names; one step of the index each. */
-export function* namesIn(db: Connection, table: 'suppression' | 'message'): Steps<string[]> {
+export function* namesIn(db: Connection, table: 'suppression' | 'message' | 'event_sum'): Steps<string[]> {
   const names: string[] = [];
   let id = 0;
   for (;;) {

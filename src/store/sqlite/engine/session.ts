@@ -177,7 +177,7 @@ export function createSession(db: Connection): Session {
 /** Distinct `domain_id` of a table whose first index column it is: one step of the index each. */
 export function domainIdsIn(
   db: Connection,
-  table: 'suppression' | 'suppression_evidence' | 'message_metadata' | 'capture',
+  table: 'suppression' | 'suppression_evidence' | 'message_metadata' | 'capture' | 'event_sum',
 ): number[] {
   const next = `SELECT min(domain_id) FROM ${table}`;
   return db

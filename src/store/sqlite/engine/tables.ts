@@ -92,6 +92,7 @@ export interface Tables {
     | 'retired_at';
   egress_fact: 'kind' | 'key' | 'value' | 'until';
   event: 'seq' | 'event_id' | 'domain_id' | 'kind' | 'at' | 'message_seq' | 'delivery_id' | 'detail';
+  event_sum: 'domain_id' | 'breakdown' | 'span' | 'at' | 'kind' | 'sandbox' | 'name' | 'n';
   hold:
     | 'id'
     | 'sender_domain'
