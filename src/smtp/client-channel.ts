@@ -67,6 +67,7 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
   let nowMs = clock.monotonicMs();
   let deadlineMs = Number.POSITIVE_INFINITY;
   let awaited = '';
+  let limitMs = 0;
   let reminderMs = Number.POSITIVE_INFINITY;
   let timer: Timer | null = null;
   let timerAtMs = Number.POSITIVE_INFINITY;
@@ -99,7 +100,8 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
 
   function endIfLate(): void {
     if (closed !== null) return;
-    if (clock.monotonicMs() >= deadlineMs - 1) close('timeout', `${awaited} took too long`);
+    if (clock.monotonicMs() >= deadlineMs - 1)
+      close('timeout', `${awaited} took longer than ${limitMs / 1000} s`);
     else if (timer === null) arm();
   }
 
@@ -203,8 +205,9 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
       socket.write(trailer, 'utf8', flushed);
       socket.uncork();
     },
-    expectWithin(limitMs, what) {
+    expectWithin(withinMs, what) {
       awaited = what;
+      limitMs = withinMs;
       deadlineMs = nowMs + limitMs;
       armBefore(deadlineMs);
     },

@@ -140,7 +140,7 @@ export function createPair(parts: Parts): Pair {
         channel.expectWithin(timeouts.dataMs, 'the reply to an empty message');
         return;
       case 'body':
-        channel.expectWithin(timeouts.bodyMs, 'the message body');
+        channel.expectWithin(timeouts.bodyMs, 'sending the next part of the message');
         return;
       case 'dot':
         channel.expectWithin(timeouts.dotMs, 'the reply to the final dot');

@@ -228,7 +228,8 @@ export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
     const onClose = () =>
       settle({ kind: 'failed', reason: 'reset', detail: 'closed during the TLS handshake', facts: null });
     const timer = clock.setTimer(timeoutMs, () => {
-      settle({ kind: 'failed', reason: 'timeout', detail: 'the TLS handshake took too long', facts: null });
+      const detail = `the TLS handshake took longer than ${timeoutMs / 1000} s`;
+      settle({ kind: 'failed', reason: 'timeout', detail, facts: null });
     });
     secure.on('error', (error: NodeJS.ErrnoException) => {
       const detail = `TLS handshake failed: ${error.code ?? error.message}`.slice(0, MAX_SUBJECT_CHARS);
