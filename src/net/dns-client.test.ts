@@ -59,13 +59,19 @@ describe('one server', () => {
     expect(first.queries.map((query) => query.transport)).toEqual(['udp', 'tcp']);
   });
 
-  it('is tried twice, for one second and for three, when it says nothing', async () => {
+  it('is tried twice, the second time from the first second to the fourth, when it says nothing', async () => {
     first.fault('*', { kind: 'drop' });
     const startMs = clock.monotonicMs();
     const reply = await afterTimeouts(client.query('example.com', 'MX'));
     expect(reply).toMatchObject({ kind: 'failure', reason: 'timeout' });
     expect(clock.monotonicMs() - startMs).toBe(4000);
-    expect(first.count()).toBeLessThanOrEqual(2);
+    expect(first.count()).toBeLessThanOrEqual(4);
+  });
+
+  it('is asked again in the last try, where packets are lost', async () => {
+    first.fault('*', { kind: 'drop' }, 3);
+    expect(await afterTimeouts(client.query('example.com', 'MX'))).toMatchObject({ kind: 'message' });
+    expect(first.count()).toBe(4);
   });
 
   it('may be slow once', async () => {
@@ -81,6 +87,8 @@ describe('one server', () => {
     far.fault('*', { kind: 'delay', delayMs: 2000 });
     use([far.server]);
     expect(await afterTimeouts(client.query('example.com', 'MX'))).toMatchObject({ kind: 'message' });
+    // What it still says to the later tries.
+    await clock.advance(2000);
     await far.close();
   });
 
@@ -188,6 +196,19 @@ describe('several servers', () => {
     first.fault('*', undefined);
     await clock.advance(30_000);
     expect(await client.query('example.com', 'MX')).toMatchObject({ server: first.server });
+  });
+
+  it('one may be silent and the other slow: it is not asked again meanwhile, and then first', async () => {
+    const slow = await createFakeDns(zones, { clock });
+    slow.fault('*', { kind: 'delay', delayMs: 1500 });
+    use([first.server, slow.server]);
+    first.fault('*', { kind: 'drop' });
+    const startMs = clock.monotonicMs();
+    expect(await afterTimeouts(client.query('example.com', 'MX'))).toMatchObject({ server: slow.server });
+    expect(clock.monotonicMs() - startMs).toBe(2500);
+    expect(await afterTimeouts(client.query('example.com', 'MX'))).toMatchObject({ server: slow.server });
+    expect(clock.monotonicMs() - startMs).toBe(4000);
+    await slow.close();
   });
 
   it('that all fail are reported one by one, the most telling reason first', async () => {

@@ -2,14 +2,15 @@
  * Asks DNS servers one question at a time: over UDP first, over TCP if the answer was truncated. Returns one decoded
  * message that answers exactly that question, or a failure with the problem of each server. Against forged answers,
  * every try uses a new socket with a random port, connected so that only the asked server is heard, and a random id;
- * anything that does not match is ignored. A server that does not answer is asked last for a while. The last try waits
- * longer, for slow networks, and is without EDNS, for what drops queries with it. Questions that were
- * not answered, and those about names of the same zone, wait in a line of their own, so that zones without servers do not
- * delay the look-ups of others. In both lines the askers take turns: whoever asks for thousands of names delays themselves.
+ * anything that does not match is ignored. While one server does not answer, the next is asked too, and the first answer
+ * counts, for slow servers; the last try is repeated, for networks that lose packets, and is without EDNS, for what drops
+ * queries with it. A server that does not answer is asked last for a while. Questions that were not answered, and those
+ * about names of the same zone, wait in a line of their own, so that zones without servers do not delay the look-ups of
+ * others. In both lines the askers take turns: whoever asks for thousands of names delays themselves.
  */
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
-import { createAskerLine } from '../lib/asker-line.ts';
+import { type AskerLine, createAskerLine } from '../lib/asker-line.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
@@ -38,7 +39,10 @@ export interface DnsFailure {
 }
 
 export interface DnsClientOptions {
-  /** A UDP try is given up after this time without an answer, the last one after three times as long. Default 1,000. */
+  /**
+   * After this time without an answer the next try begins; one is given up after three times as long, or when another
+   * question waits for its place. Default 1,000.
+   */
   timeoutMs?: number;
   /** Tries per server. Default 2. */
   tries?: number;
@@ -70,6 +74,21 @@ export interface DnsClient {
 interface Question {
   name: string;
   type: RecordType;
+}
+
+/** A question. Its tries may be under way at the same time: when it `isOver`, `stops` ends those that are left. */
+interface Asking {
+  question: Question;
+  isOver: boolean;
+  stops: Set<() => void>;
+}
+
+interface Try {
+  /** The last for this server. */
+  isLast: boolean;
+  edns: boolean;
+  /** There was no answer for a while. */
+  onLate(): void;
 }
 
 type Exchange =
@@ -104,6 +123,8 @@ export function createDnsClient(
   const silentLine = createAskerLine(Math.max(1, maxInFlight >> 2));
   /** Zones for which no server gave an answer, and until when they count as silent. */
   const silentUntilMs = new BoundedMap<string, number>(MAX_SILENT_ZONES);
+  /** Exchanges that wait for a place in a line. */
+  let waiting = 0;
   let closed = false;
 
   function inOrder(): DnsServer[] {
@@ -126,54 +147,86 @@ export function createDnsClient(
     const order = inOrder().filter(mayAsk);
     const failures = new Map<DnsServer, { reason: DnsFailureReason; detail: string }>();
     const done = new Set<DnsServer>();
+    const asking: Asking = { question, isOver: false, stops: new Set() };
+    const begun: Promise<DnsReply | null>[] = [];
+    const { promise: answered, resolve: answer } = Promise.withResolvers<DnsReply>();
     const zone = zoneOf(question.name);
     const isSilent = () => (silentUntilMs.get(zone) ?? 0) > clock.monotonicMs();
-    for (let round = 0; round < tries; round++) {
-      for (const server of order) {
-        if (done.has(server)) continue;
-        if (closed) return { kind: 'failure', reason: 'network', detail: 'the resolver is closed' };
-        const run = () => ask(server, question, round > 0 && round === tries - 1);
-        // Its zone may have shown itself silent while it waited.
-        const exchange =
-          (await line(asker, async () => (isSilent() ? null : run()))) ?? (await silentLine(asker, run));
-        if (exchange.kind === 'answer') {
-          deadUntilMs.delete(server);
-          return { kind: 'message', message: exchange.message, server };
-        }
-        failures.set(server, exchange);
-        if (exchange.reason === 'timeout' || exchange.reason === 'network') {
-          deadUntilMs.set(server, clock.monotonicMs() + deadMs);
-        } else {
-          // The server works and would answer the same again, or cannot be asked; only another server can help.
-          done.add(server);
-        }
+
+    /** Null: it failed. */
+    async function tryOnce(server: DnsServer, how: Try): Promise<DnsReply | null> {
+      const run = () => ask(server, asking, how);
+      // Its zone may have shown itself silent while it waited.
+      const exchange =
+        (await inPlace(line, asker, async () => (isSilent() ? null : run()))) ??
+        (await inPlace(silentLine, asker, run));
+      if (asking.isOver) return null;
+      if (exchange.kind === 'answer') {
+        deadUntilMs.delete(server);
+        const reply: DnsReply = { kind: 'message', message: exchange.message, server };
+        answer(reply);
+        return reply;
       }
-      if (done.size < order.length) silentUntilMs.set(zone, clock.monotonicMs() + SILENT_MS);
+      if (done.has(server)) return null;
+      failures.set(server, exchange);
+      if (exchange.reason === 'timeout' || exchange.reason === 'network') markDead(server);
+      // The server works and would answer the same again, or cannot be asked; only another server can help.
+      else done.add(server);
+      return null;
     }
-    return summarize(failures);
+
+    try {
+      for (let round = 0; round < tries; round++) {
+        for (const server of order) {
+          if (done.has(server)) continue;
+          if (closed) return { kind: 'failure', reason: 'network', detail: 'the resolver is closed' };
+          const late = Promise.withResolvers<null>();
+          const onLate = () => {
+            markDead(server);
+            late.resolve(null);
+          };
+          const tried = tryOnce(server, { isLast: round === tries - 1, edns: round === 0, onLate });
+          begun.push(tried);
+          const reply = await Promise.race([answered, tried, late.promise]);
+          if (reply !== null) return reply;
+        }
+        if (done.size < order.length) silentUntilMs.set(zone, clock.monotonicMs() + SILENT_MS);
+      }
+      const ended = Promise.all(begun).then(() => summarize(failures));
+      return await Promise.race([answered, ended]);
+    } finally {
+      asking.isOver = true;
+      for (const stop of [...asking.stops]) stop();
+    }
   }
 
-  async function ask(server: DnsServer, question: Question, isLast: boolean): Promise<Exchange> {
-    const limitMs = isLast ? 3 * timeoutMs : timeoutMs;
-    let exchange = await askOnce(server, question, limitMs, !isLast);
+  function inPlace<Result>(of: AskerLine, asker: string, run: () => Promise<Result>): Promise<Result> {
+    waiting += 1;
+    return of(asker, () => {
+      waiting -= 1;
+      return run();
+    });
+  }
+
+  function markDead(server: DnsServer): void {
+    deadUntilMs.set(server, clock.monotonicMs() + deadMs);
+  }
+
+  async function ask(server: DnsServer, asking: Asking, how: Try): Promise<Exchange> {
+    let exchange = await askOnce(server, asking, how);
     // Servers that do not know EDNS refuse the OPT record itself (RFC 6891 §7).
-    if (!isLast && exchange.kind === 'answer' && refusesEdns(exchange.message)) {
-      exchange = await askOnce(server, question, limitMs, false);
+    if (how.edns && exchange.kind === 'answer' && refusesEdns(exchange.message)) {
+      exchange = await askOnce(server, asking, { ...how, edns: false });
     }
     if (exchange.kind === 'failure') return exchange;
     const problem = problemOf(exchange.message);
     return problem ?? exchange;
   }
 
-  async function askOnce(
-    server: DnsServer,
-    question: Question,
-    limitMs: number,
-    edns: boolean,
-  ): Promise<Exchange> {
-    const overUdp = await exchangeUdp(server, question, limitMs, edns);
+  async function askOnce(server: DnsServer, asking: Asking, how: Try): Promise<Exchange> {
+    const overUdp = await exchangeUdp(server, asking, how);
     if (overUdp.kind === 'failure' || !overUdp.message.truncated) return overUdp;
-    const overTcp = await exchangeTcp(server, question, edns);
+    const overTcp = await exchangeTcp(server, asking, how);
     if (overTcp.kind === 'answer') return overTcp;
     return { ...overTcp, detail: `the answer is too long for UDP, and over TCP: ${overTcp.detail}` };
   }
@@ -184,13 +237,14 @@ export function createDnsClient(
     return { id, packet: encodeQuery({ id, ...question, edns, recursion }) ?? new Uint8Array() };
   }
 
-  /** Runs `start` until it finishes, `limitMs` pass, or the client closes; then calls `release` once. */
+  /** Runs `start` until it finishes, `limitMs` pass, the question is over or the client closes; then calls `release` once. */
   function bounded(
     limitMs: number,
+    { isOver, stops }: Asking,
     start: (finish: (exchange: Exchange) => void) => () => void,
   ): Promise<Exchange> {
     // For queries that waited, or were about to continue over TCP, when the client closed.
-    if (closed) return Promise.resolve(failure('network', 'the resolver is closed'));
+    if (closed || isOver) return Promise.resolve(failure('network', 'the resolver is closed'));
     return new Promise((resolve) => {
       let finished = false;
       let release = () => {};
@@ -199,40 +253,50 @@ export function createDnsClient(
         finished = true;
         timer.cancel();
         abortOpen.delete(abort);
+        stops.delete(abort);
         release();
         resolve(exchange);
       };
       const abort = () => finish(failure('network', 'the resolver is closed'));
       const timer = clock.setTimer(limitMs, () => finish(failure('timeout', `no answer in ${limitMs} ms`)));
       abortOpen.add(abort);
+      stops.add(abort);
       release = start(finish);
     });
   }
 
-  function exchangeUdp(
-    server: DnsServer,
-    question: Question,
-    limitMs: number,
-    edns: boolean,
-  ): Promise<Exchange> {
-    const { id, packet } = newQuery(question, edns);
-    return bounded(limitMs, (finish) => {
+  function exchangeUdp(server: DnsServer, asking: Asking, { isLast, edns, onLate }: Try): Promise<Exchange> {
+    const { id, packet } = newQuery(asking.question, edns);
+    return bounded(3 * timeoutMs, asking, (finish) => {
       const socket = createSocket(server.address.includes(':') ? 'udp6' : 'udp4');
       socket.on('error', (error) => finish(notAsked(error, server)));
       socket.on('connect', () => socket.send(packet));
       socket.on('message', (bytes) => {
-        const answer = readAnswer(bytes, id, question);
+        const answer = readAnswer(bytes, id, asking.question);
         if (answer) finish(answer);
       });
+      const onSilence = () => {
+        onLate();
+        if (isLast) socket.send(packet);
+        else if (waiting > 0) {
+          finish(failure('timeout', `no answer in ${timeoutMs} ms`));
+          return;
+        }
+        timer = clock.setTimer(timeoutMs, onSilence);
+      };
+      let timer = clock.setTimer(timeoutMs, onSilence);
       // The kernel then drops datagrams from other senders and reports a closed port at once.
       socket.connect(server.port, server.address);
-      return () => socket.close();
+      return () => {
+        timer.cancel();
+        socket.close();
+      };
     });
   }
 
-  function exchangeTcp(server: DnsServer, question: Question, edns: boolean): Promise<Exchange> {
-    const { id, packet } = newQuery(question, edns);
-    return bounded(TCP_TIMEOUT_MS, (finish) => {
+  function exchangeTcp(server: DnsServer, asking: Asking, { edns }: Try): Promise<Exchange> {
+    const { id, packet } = newQuery(asking.question, edns);
+    return bounded(TCP_TIMEOUT_MS, asking, (finish) => {
       const socket = connect({ host: server.address, port: server.port });
       let received = Buffer.alloc(0);
       socket.on('error', (error) => finish(notAsked(error, server)));
@@ -244,7 +308,7 @@ export function createDnsClient(
         if (received.length < 2) return;
         const end = 2 + received.readUInt16BE(0);
         if (received.length < end) return;
-        const answer = readAnswer(received.subarray(2, end), id, question);
+        const answer = readAnswer(received.subarray(2, end), id, asking.question);
         if (answer?.kind === 'answer' && answer.message.truncated) {
           finish(failure('malformed', 'truncated over TCP'));
         } else finish(answer ?? failure('malformed', 'an answer to something else'));
@@ -255,7 +319,7 @@ export function createDnsClient(
 
   return {
     query,
-    askLast: (server) => void deadUntilMs.set(server, clock.monotonicMs() + deadMs),
+    askLast: markDead,
     close() {
       closed = true;
       for (const abort of [...abortOpen]) abort();

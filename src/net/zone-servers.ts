@@ -33,7 +33,6 @@ type Zone = { kind: 'zone'; client: DnsClient } | Extract<ZoneAnswer, { kind: 'f
 
 const MAX_SERVERS = 4;
 const MAX_CLIMB = 10;
-const TIMEOUT_MS = 1500;
 
 /** `port`: 53 except in tests. */
 export function createZoneServers(
@@ -104,10 +103,7 @@ export function createZoneServers(
       if (servers.length < MAX_SERVERS && filter.check(address).allowed) servers.push({ address, port });
     }
     if (servers.length === 0) return nobody('none of its name servers has an address that may be asked');
-    const client = createDnsClient(
-      { clock, random, servers: () => servers },
-      { recursion: false, tries: 1, timeoutMs: TIMEOUT_MS },
-    );
+    const client = createDnsClient({ clock, random, servers: () => servers }, { recursion: false, tries: 1 });
     clients.push(client);
     return { kind: 'zone', client };
   }
