@@ -62,12 +62,15 @@ describe('an attempt', () => {
     const good = await farEnd({});
     hosts('here.test', [good.address]);
     const { server, token } = await start({ file: { sources: [{ id: 'gone', address: '192.0.2.77' }] } });
+    hosts('there.test', [good.address]);
+    await server.send({ To: [{ email: 'a@there.test' }] }, { token });
     const id = await server.send({ To: [{ email: 'a@here.test' }] }, { token });
     const fault = /the source address 192\.0\.2\.77 is not an address of this machine/;
     const path = () =>
       until('it waits', async () => {
-        const [found] = (await server.call('GET', '/queue/paths')).json.Items;
-        return found?.WaitsFor === 'local' ? found : null;
+        const { Items } = (await server.call('GET', '/queue/paths')).json;
+        const waits = ({ WaitsFor }: { WaitsFor: string }) => WaitsFor === 'local';
+        return Items.length === 2 && Items.every(waits) ? Items[0] : null;
       });
     const closed = await path();
     expect(closed).toMatchObject({ State: 'closed', Reason: expect.stringMatching(fault) });
@@ -81,6 +84,8 @@ describe('an attempt', () => {
       ({ Kind }: { Kind: string }) => Kind,
     );
     expect(kinds).not.toContain('site');
+    const logged = server.logs.filter(({ msg }) => msg === 'this machine cannot open a connection');
+    expect(logged).toMatchObject([{ level: 'warn', reason: expect.stringMatching(fault) }]);
     await path();
     const tried = await command(['queue', 'try', closed.Site, '--data', server.folder]);
     expect(tried.stdout).toMatch(fault);

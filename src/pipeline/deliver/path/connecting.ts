@@ -62,6 +62,7 @@ interface Deps {
   connector: Connector;
   domains: PathDomains;
   addresses: PathAddresses;
+  tellFault(site: string, detail: string): void;
 }
 
 /** A connection that this machine could not open is tried again after this time. */
@@ -208,7 +209,7 @@ export function createConnecting(
 
   /** Nothing is recorded against the far end; it is tried again soon, for no message and no path is the worse for it. */
   function failedHere(detail: string): void {
-    if (localFault === '') log.warn({ site, reason: detail }, 'this machine cannot open a connection');
+    deps.tellFault(site, detail);
     localFault = detail;
     notBeforeMs = clock.monotonicMs() + LOCAL_WAIT_MS;
     notes.failed(detail);

@@ -112,6 +112,8 @@ export interface PathOwn {
    * may.
    */
   egress(listener: LeaseListener): Lease | null;
+  /** This machine cannot open a connection, which is told once for all sites. */
+  tellFault(site: string, detail: string): void;
 }
 
 /** A shorter wait behind another message is not shown. */
@@ -145,6 +147,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
       ...{ site, clock, log, metrics, classifier, capacity, links, notes, alarm, tried, connector, domains },
       farEnds: deps.farEnds,
       addresses: deps.addresses.of(source, capacity.cap),
+      tellFault: own.tellFault,
     },
     { ended: openingEnded, room: pump },
   );

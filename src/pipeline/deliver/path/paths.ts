@@ -32,6 +32,7 @@ const FORGET_LOOKS = 4;
 /** When no new path comes, as after mail to many sites; forgetting 900 in one turn of the event loop took up to 40 ms. */
 const FORGET_EVERY_MS = 1_000;
 const FORGET_LOOKS_THEN = 256;
+const FAULT_EVERY_MS = 60_000;
 
 export function createPaths(
   shared: PathDeps,
@@ -47,6 +48,7 @@ export function createPaths(
   const paths = new Map<string, Path>();
   const providerGates = new Map<string, ProviderGate>();
   let later: Timer | null = null;
+  let nextFaultMs = Number.NEGATIVE_INFINITY;
 
   return {
     known: (name) => paths.get(name),
@@ -73,12 +75,21 @@ export function createPaths(
         domains: createPathDomains(sites, name, sitePath),
         providerGate: sitePath.provider === null ? null : gateOf(`${sitePath.source} ${sitePath.provider}`),
         egress: (listener) => wantEgress?.(sitePath, listener) ?? null,
+        tellFault,
       },
       options,
     );
     paths.set(name, path);
     forgetLater();
     return path;
+  }
+
+  /** What this machine lacks, it lacks for many sites. */
+  function tellFault(site: string, reason: string): void {
+    const nowMs = shared.clock.monotonicMs();
+    if (nowMs < nextFaultMs) return;
+    nextFaultMs = nowMs + FAULT_EVERY_MS;
+    shared.log.warn({ site, reason }, 'this machine cannot open a connection');
   }
 
   function gateOf(provider: string): ProviderGate {
