@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -25,6 +26,20 @@ describe('connecting', () => {
     result.socket.destroy();
     await close();
     expect((await connectTcp({ ...ask, port })).kind).toBe('refused');
+  });
+
+  it.skipIf(process.platform !== 'linux')('keeps a connection alive that waits for a reply', async () => {
+    const { port, close } = await listen();
+    const result = await connectTcp({ ...ask, port });
+    if (result.kind !== 'connected') throw new Error(result.detail);
+    const own = `:${result.socket.localPort?.toString(16).toUpperCase().padStart(4, '0')} `;
+    const [line = ''] = readFileSync('/proc/self/net/tcp', 'utf8')
+      .split('\n')
+      .filter((one) => one.trim().split(' ')[1]?.concat(' ').endsWith(own));
+    // The timer that runs: 02 = keep-alive.
+    expect(line.trim().split(/ +/)[5]).toMatch(/^02:/);
+    result.socket.destroy();
+    await close();
   });
 
   it.each(['localhost', '127.0.0.1.', '', '[::1]', '0x7f000001'])('looks no name up: %j', async (address) => {

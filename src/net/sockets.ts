@@ -33,6 +33,12 @@ const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDO
 
 const DISCARD_PORT = 9;
 
+/**
+ * NATs and firewalls forget a connection on which nothing moves, some after four minutes: the reply of a far end that examines a
+ * message longer would not arrive. A far end that restarted, or a way that is gone, is noticed within ten seconds then.
+ */
+const KEEP_ALIVE_AFTER_MS = 120_000;
+
 /** What is wrong at this machine, and what to do; null: the fault is not here. Also of a datagram that is sent. */
 export function localFault(
   { code, syscall }: NodeJS.ErrnoException,
@@ -124,6 +130,8 @@ export function connectTcp(request: ConnectRequest): Promise<ConnectResult<Socke
       host: address,
       port,
       noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS,
       autoSelectFamily: false,
       ...(localAddress === undefined ? {} : { localAddress }),
       onread: {
