@@ -123,7 +123,8 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
     .slice(0, limit);
   const instance = view.isOperator ? await deps.doctor.lastInstance() : null;
   const warned = view.mayDomains ? guard.warned().filter(({ domain }) => owns(domain)) : [];
-  const sites = view.isOperator ? await siteItems(deps, queues, now) : [];
+  const noDns = problems.some(({ name, detail }) => name === 'resolver' && detail !== '');
+  const sites = view.isOperator ? await siteItems(deps, queues, now, noDns) : [];
   const told = eachOnce(problems);
   const checks = (instance?.checks ?? [])
     .flatMap(checkItem(instance?.at ?? now))

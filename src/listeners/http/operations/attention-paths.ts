@@ -38,15 +38,16 @@ const TESTED_WITHIN_MS = 2 * 60_000;
 /** Recipients that wait for one site: from here on it concerns much of the mail. */
 const GRAVE_WAITING = 100;
 
-/** Sites that accept no mail while mail waits for them. */
+/** Sites that accept no mail while mail waits for them. `noDns`: nothing can be learned of any domain, which is told once. */
 export async function siteItems(
   deps: BlockedDeps,
   queues: readonly WaitingCount[],
   now: number,
+  noDns: boolean,
 ): Promise<AttentionItem[]> {
   const { store, traffic } = deps;
   const sites = new Map<string, BlockedPath[]>();
-  for (const path of [...blockedHere(traffic), ...(await blockedElsewhere(deps, now))])
+  for (const path of [...blockedHere(traffic, noDns), ...(await blockedElsewhere(deps, now))])
     sites.set(path.site, [...(sites.get(path.site) ?? []), path]);
   if (sites.size === 0) return [];
   const { byPath, unknown } = waitingByPath(queues, traffic);
@@ -87,13 +88,13 @@ export async function siteItems(
   });
 }
 
-/** Not those that only this machine keeps from sending: the problem of the server is told once. */
-function blockedHere({ paths }: Pick<Traffic, 'paths'>): BlockedPath[] {
+/** Not those that only this machine or its resolver keeps from sending: the problem of the server is told once. */
+function blockedHere({ paths }: Pick<Traffic, 'paths'>, noDns: boolean): BlockedPath[] {
   return paths()
     .filter(({ blocked }) => blocked)
     .flatMap(({ key, site, provider, domains, snapshot }) => {
-      const { reason, waitsUntil, waitsFor } = snapshot();
-      return waitsFor === 'local'
+      const { reason, waitsUntil, waitsFor, withoutDns } = snapshot();
+      return waitsFor === 'local' || (withoutDns && noDns)
         ? []
         : [{ key, site, provider, domains, reason, waitsUntil, isElsewhere: false }];
     });

@@ -167,6 +167,15 @@ it('tells of a site that takes no mail while some waits for it, since it closed'
   expect(site.History).toEqual([]);
 });
 
+it('tells of no site whose DNS gives no answer where it gives none of any domain', async () => {
+  const closed = { provider: null, domains: ['example.net'], withoutDns: true };
+  world.paths.push(pathSnapshot(world, { ...closed, key: '>mx.example.net', site: 'mx.example.net' }));
+  expect(await of('site')).toMatchObject([{ Subject: 'mx.example.net' }]);
+  problems.push({ name: 'resolver', ok: true, detail: 'the DNS gives no answer for any domain' });
+  expect(await of('site')).toEqual([]);
+  expect(await of('server')).toMatchObject([{ Subject: 'resolver', Severity: 'Failing' }]);
+});
+
 it('tells of one dead domain with little mail as a warning, of a provider as a failure', async () => {
   const closed = { provider: null, domains: ['example.net'] };
   world.paths.push(pathSnapshot(world, { ...closed, key: '>mx.example.net', site: 'mx.example.net' }));

@@ -20,6 +20,7 @@ export function pathSnapshot(world: World, more: Partial<PathSnapshot> = {}): Pa
     breaker: { kind: 'open', until: now + HOUR, failures: 2 },
     reason: 'path: 421 4.7.28 too much mail',
     waitsFor: 'breaker',
+    withoutDns: false,
     waitsUntil: now + HOUR,
     waiting: { critical: 0, normal: 2, bulk: 5 },
     inMemory: 8,

@@ -73,6 +73,8 @@ export interface PathSnapshot {
   /** Why it waits, as a sentence; null if nothing prevents sending. */
   reason: string | null;
   waitsFor: WaitKind;
+  /** It is blocked because the DNS gave no answer. */
+  withoutDns: boolean;
   /** When the reason ends by itself, or null. */
   waitsUntil: number | null;
   /** Messages in memory under this node's lease that are not being sent. */

@@ -42,6 +42,8 @@ export interface PathState {
   failures(): number;
   /** The reason of the last failure; '' after a success. */
   reason(): string;
+  /** The `cause` of the last failure; '' = it was before the start, or there was none since the last success. */
+  cause(): string;
   /** It failed: nothing is sent until the given time. */
   trip(until: number, why: PathFailure): void;
   /** A final reply came. Returns true if that ended a failure. */
@@ -212,6 +214,9 @@ export function createPathStates(deps: {
       },
       reason() {
         return entry.reason;
+      },
+      cause() {
+        return entry.cause;
       },
       trip(until, { reason, cause, asked }) {
         entry.failures += 1;

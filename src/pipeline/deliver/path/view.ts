@@ -4,6 +4,7 @@ import { isRelaySite } from '../../../model/route.ts';
 import { type Overrides, pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
 import type { Queue } from '../../queue/queue.ts';
+import type { Category } from '../outcome/classifier/categories.ts';
 import type { SitePath } from '../routing/sites.ts';
 import type { Capacity } from './capacity.ts';
 import type { Connecting } from './connecting.ts';
@@ -26,7 +27,7 @@ interface Deps {
   sitePath: SitePath;
   route: 'mx' | 'relay';
   queue: Pick<Queue, 'waiting' | 'rowsOf' | 'hasMail'>;
-  state: Pick<PathState, 'blocked' | 'breaker'>;
+  state: Pick<PathState, 'blocked' | 'breaker' | 'cause'>;
   capacity: Pick<Capacity, 'gates' | 'usable'>;
   links: Links;
   connecting: Pick<Connecting, 'stage' | 'count'>;
@@ -84,6 +85,7 @@ export function createPathView(deps: Deps): PathView {
             : state.breaker(),
         reason: why.text,
         waitsFor: why.kind,
+        withoutDns: isWithoutDns(state),
         waitsUntil: why.until,
         inMemory: queue.rowsOf(name),
         inFlight: deps.life.inFlight,
@@ -153,6 +155,10 @@ function isBlocked(block: Block | null): boolean {
   return block !== null && block.kind !== 'lease';
 }
 
+function isWithoutDns(state: Pick<PathState, 'blocked' | 'cause'>): boolean {
+  return state.blocked()?.kind === 'breaker' && state.cause() === ('dns_failure' satisfies Category);
+}
+
 /** A path that is blocked and was not used since the start. */
 export function blockedPath(
   { shaping, overrides }: { shaping: Pick<Shaping, 'limitsFor'>; overrides: Pick<Overrides, 'of'> },
@@ -185,6 +191,7 @@ export function blockedPath(
       overrides: overrides.of('path', key),
       reason: block === null ? null : blockText(site, block),
       waitsFor: block?.kind ?? 'none',
+      withoutDns: isWithoutDns(state),
       waitsUntil: block?.until ?? null,
     }),
   };
