@@ -391,7 +391,7 @@ export const TABLE = {
     permanent: RETRY,
     fault: 'nobody',
     means: 'The connection ended after the whole message was sent and before the receiver confirmed it.',
-    fix: 'Nothing needs to be done; a second copy may arrive.',
+    fix: 'Nothing needs to be done; a second copy may arrive. If a receiver never confirms mail, large packets may be lost on the way to it: the operator sets net.ipv4.tcp_mtu_probing to 1 (sysctl).',
     fixFinal:
       'Ask the recipient whether it arrived before you send it again (`AtMostOnce` of the sender domain decides this).',
   },
