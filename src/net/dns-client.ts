@@ -269,7 +269,7 @@ export function createDnsClient(
     const { id, packet } = newQuery(asking.question, edns);
     return bounded(3 * timeoutMs, asking, (finish) => {
       const socket = createSocket(server.address.includes(':') ? 'udp6' : 'udp4');
-      socket.on('error', (error) => finish(notAsked(error, server)));
+      socket.on('error', async (error) => finish(await notAsked(error, server)));
       socket.on('connect', () => socket.send(packet));
       socket.on('message', (bytes) => {
         const answer = readAnswer(bytes, id, asking.question);
@@ -299,8 +299,12 @@ export function createDnsClient(
     return bounded(TCP_TIMEOUT_MS, asking, (finish) => {
       const socket = connect({ host: server.address, port: server.port });
       let received = Buffer.alloc(0);
-      socket.on('error', (error) => finish(notAsked(error, server)));
-      socket.on('close', () => finish(failure('network', 'closed before the answer was complete')));
+      const onClose = () => finish(failure('network', 'closed before the answer was complete'));
+      socket.on('error', async (error) => {
+        socket.off('close', onClose);
+        finish(await notAsked(error, server));
+      });
+      socket.on('close', onClose);
       socket.on('connect', () => socket.write(Buffer.concat([lengthPrefix(packet.length), packet])));
       socket.on('data', (chunk: Buffer) => {
         // Limited to one message of 65,535 bytes and the chunk that completes it.
@@ -384,8 +388,8 @@ function summarize(failures: Map<DnsServer, { reason: DnsFailureReason; detail: 
   };
 }
 
-function notAsked(error: NodeJS.ErrnoException, server: DnsServer): Exchange {
-  const fault = localFault(error, server);
+async function notAsked(error: NodeJS.ErrnoException, server: DnsServer): Promise<Exchange> {
+  const fault = await localFault(error, server);
   return fault === null ? failure('network', error.message) : failure('local', fault);
 }
 

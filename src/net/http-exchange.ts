@@ -147,14 +147,17 @@ export function exchangeHttp(
     };
     const onExpired = () =>
       finish({ kind: 'failed', reason: 'timeout', detail: `no whole answer in time (${stage})` });
+    const onClose = () => finish({ kind: 'failed', reason: 'reset', detail: 'closed without an answer' });
     const onError = (error: NodeJS.ErrnoException) => {
       const detail = error.message;
       // A socket that could not even begin looks like one that was used before.
       if (stage === 'waiting' || stage === 'connecting' || error.syscall === 'connect') {
-        const fault = localFault(error, { address });
-        // What is not permitted, or has no route, may stay so for ever, and for this receiver alone.
-        const reason = fault === null || mayBeForOne(error) ? 'connect' : 'local';
-        finish({ kind: 'unconnected', reason, detail: fault ?? detail });
+        request?.off('close', onClose);
+        void localFault(error, { address }).then((fault) => {
+          // What is not permitted, or has no route, may stay so for ever, and for this receiver alone.
+          const reason = fault === null || mayBeForOne(error) ? 'connect' : 'local';
+          finish({ kind: 'unconnected', reason, detail: fault ?? detail });
+        });
       } else if (stage === 'securing') finish({ kind: 'failed', reason: 'tls', detail });
       else if (isReused && !hasAnswer && isConnectionLoss(error)) finish({ kind: 'went-stale' });
       else {
@@ -193,9 +196,7 @@ export function exchangeHttp(
     }
 
     request.on('error', onError);
-    request.on('close', () =>
-      finish({ kind: 'failed', reason: 'reset', detail: 'closed without an answer' }),
-    );
+    request.on('close', onClose);
     request.on('socket', (socket) => {
       const isSecuring = 'secureConnecting' in socket && socket.secureConnecting === true;
       const tcp = lower.get(socket) ?? socket;

@@ -131,6 +131,12 @@ describe('connecting', () => {
         const servers = () => [{ address: '198.51.100.1', port: 53 }];
         const asked = await createDnsClient({ clock, random, servers }).query('example.com', 'MX');
         console.log('dns', asked.reason, asked.detail);
+        const { createGuardedHttp } = await import(${path('./guarded-http.ts')});
+        const filter = { check: () => ({ allowed: true, listed: true }) };
+        for (const host of ['198.51.100.1', '203.0.113.1']) {
+          const called = await createGuardedHttp({ clock, filter }).get('http://' + host + '/', { allowHttp: 'always' });
+          console.log('http', called.reason, called.detail);
+        }
         process.exit();
       })();`;
     // A router without a way onward, and this machine behind it.
@@ -156,6 +162,8 @@ describe('connecting', () => {
       // Which of the two a system without IPv6 says depends on its kernel.
       expect.stringMatching(/^2001:db8::1 unreachable (ENETUNREACH|EADDRNOTAVAIL)$/),
       expect.stringMatching(/^dns local .*has no route to 198\.51\.100\.1 .*ip route/),
+      expect.stringMatching(/^http connect .*has no route to 198\.51\.100\.1 .*ip route/),
+      expect.stringMatching(/^http connect .*connect ENETUNREACH 203\.0\.113\.1:80/),
       '',
     ]);
   });

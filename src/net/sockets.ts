@@ -21,6 +21,8 @@ export interface ConnectRequest {
   signal?: AbortSignal | undefined;
 }
 
+type Wanted = Pick<ConnectRequest, 'address' | 'localAddress'>;
+
 export type ConnectResult<Stream extends Duplex = Duplex> =
   | { kind: 'connected'; socket: Stream }
   /** `local`: the fault of this machine, whatever the far end does; the detail says what to do. */
@@ -40,10 +42,10 @@ const DISCARD_PORT = 9;
 const KEEP_ALIVE_AFTER_MS = 120_000;
 
 /** What is wrong at this machine, and what to do; null: the fault is not here. Also of a datagram that is sent. */
-export function localFault(
+export async function localFault(
   { code, syscall }: NodeJS.ErrnoException,
-  wanted: Pick<ConnectRequest, 'address' | 'localAddress'>,
-): string | null {
+  wanted: Wanted,
+): Promise<string | null> {
   switch (code) {
     case 'EMFILE':
       return 'this process may open no more files (EMFILE): allow it more, with LimitNOFILE in the systemd unit or --ulimit nofile for a container';
@@ -68,6 +70,7 @@ export function localFault(
     case 'ENETDOWN':
       // A machine that reaches others over IPv4 needs no IPv6: then it is the far end that cannot be reached without.
       if (isIPv6(wanted.address) && has('IPv4')) return null;
+      if (code === 'ENETUNREACH' && (await hasRoute(wanted))) return null;
       return `this machine has no route to ${wanted.address} (${code}): look at its interfaces (ip link) and its routes (ip route)`;
     default:
       return null;
@@ -75,7 +78,7 @@ export function localFault(
 }
 
 /** Whether the system knows a way to an address; nothing is sent. A router that knows none causes the same error as no way from here. */
-function hasRoute({ address, localAddress }: ConnectRequest): Promise<boolean> {
+function hasRoute({ address, localAddress }: Wanted): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
     const settle = (known: boolean) => {
@@ -156,9 +159,8 @@ export function connectTcp(request: ConnectRequest): Promise<ConnectResult<Socke
     signal?.addEventListener('abort', onAbort, { once: true });
     socket.on('error', async (error: NodeJS.ErrnoException) => {
       if (settled) return;
-      const fault = localFault(error, request);
-      const isFar = error.code === 'ENETUNREACH' && (await hasRoute(request));
-      if (fault !== null && !isFar) settle({ kind: 'local', detail: fault });
+      const fault = await localFault(error, request);
+      if (fault !== null) settle({ kind: 'local', detail: fault });
       else settle({ kind: failureKind(error.code), detail: error.code ?? error.message });
     });
     socket.once('connect', () => settle({ kind: 'connected', socket }));
