@@ -8,6 +8,7 @@ import { createSealer } from './lib/seal.ts';
 import type { DnsAnswer, Resolver } from './net/dns-types.ts';
 import { createDomainService, type DomainService } from './policy/domains/domains.ts';
 import { createRetention } from './policy/retention/retention.ts';
+import { commitOne } from './store/conformance/fixtures.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import { createManualClock } from './store/sqlite/test-support.ts';
 import type { Store } from './store/store.ts';
@@ -126,6 +127,27 @@ async function publish(name = 'example.com'): Promise<void> {
   for (const { Purpose, Host, Value } of domains.records(domain))
     if (Purpose === 'Ownership' || Purpose === 'DKIM') txt.set(Host, Value);
 }
+
+it('adds up events as they come, for statistics', async () => {
+  await startUpkeep();
+  const counted = async () => {
+    const question = {
+      kinds: ['accepted'] as const,
+      from: 0,
+      to: 2 * clock.now(),
+      intervalMs: DAY,
+      groupBy: null,
+    };
+    const limits = { maxUnsummed: 0, maxCounts: 9, maxGroups: 9, maxCountedGroups: 9 };
+    const answer = await store.stats({ ...question, ...limits, includeSandbox: false });
+    return answer.kind === 'counted' && answer.groups[0]?.counts.reduce((sum, { n }) => sum + n, 0);
+  };
+  for (const n of [1, 2]) {
+    await commitOne(store);
+    expect(await counted()).toBe(false);
+    await passUntil(async () => (await counted()) === n, 3);
+  }
+});
 
 describe('upkeep of sender domains', () => {
   it('verifies a new domain soon after its records appear, sees it fail, and sees it recover', async () => {
