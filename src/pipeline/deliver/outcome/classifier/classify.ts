@@ -192,13 +192,13 @@ function classifyWith(
   const group = stageGroupOf(stage);
   const enhanced = given ?? enhancedIn(text);
   const said = { permanent, stage, hintMs: retryHintMs(text), closing: code === 421 };
-  const figures = byFigures(code, enhanced, stage);
+  const subject = subjectOf(code, enhanced, text);
+  const figures = byFigures(code, enhanced, stage, origin === 'local' ? null : subject);
   // After a bad sequence of commands a fresh connection may do (RFC 5321 §4.2.2).
   const byCodes = (confidence = figures.confidence) =>
     verdictOf({ ...figures, ...said, confidence, permanent: permanent && code !== 503 });
   if (origin === 'local' || group === null) return byCodes();
 
-  const subject = subjectOf(code, enhanced, text);
   const prefilter = prefilterOf(subject);
   const provider = (mx === undefined ? null : providers.ofHost(mx)) ?? providers.ofText(subject);
   const find = (rules: readonly Rule[]) =>
@@ -330,8 +330,25 @@ interface Known {
   ruleId: string;
 }
 
-/** What the codes and the stage say alone. */
-function byFigures(code: number, enhanced: string | null, stage: Stage): Known {
+/** Kinds of words that nobody says of an address that does not exist or takes no mail. */
+const OF_OTHER_MATTERS = [
+  ...['full', 'storage', 'connection', 'concurrent', 'many', 'rate'],
+  ...['spam', 'virus', 'size', 'attachment', 'loop', 'group', 'relay', 'sender'],
+];
+const OF_RECIPIENTS = ['recipient', 'recipients', 'addressee'];
+/** Kinds of words that alone, beside codes, do not say what a refusal is about. */
+const SAYS_LITTLE: ReadonlySet<string> = new Set(['not', 'exist', 'blocked', 'name', 'absent', 'closed']);
+
+/** Whether the words, in any language, are about something else than an address that does not exist or takes no mail. */
+function isAboutOthers(subject: string): boolean {
+  const said = meaningsOf(subject);
+  return OF_RECIPIENTS.some((kind) => said.has(kind))
+    ? !said.has('absent') && OF_OTHER_MATTERS.some((kind) => said.has(kind))
+    : [...said].some((kind) => !SAYS_LITTLE.has(kind));
+}
+
+/** What the codes and the stage say alone. `words`: the reply; null = ours, whose codes are always meant. */
+function byFigures(code: number, enhanced: string | null, stage: Stage, words: string | null): Known {
   const permanent = code >= 500;
   if (code === 421) return { category: 'service_unavailable', confidence: 'low', ruleId: 'code:421' };
   // 535 only answers a login (RFC 4954 §6), at any stage.
@@ -349,8 +366,10 @@ function byFigures(code: number, enhanced: string | null, stage: Stage): Known {
   const known = byEnhanced(enhanced, permanent, stage);
   // 50x speaks of a command (RFC 5321 §4.2.2), and so may its enhanced code.
   const confidence = code > 504 || known?.confidence !== 'high' ? known?.confidence : 'medium';
-  if (known !== null && confidence !== undefined)
-    return { ...known, confidence, ruleId: `code:${known.ruleId}` };
+  if (known !== null && confidence !== undefined) {
+    const isDoubted = words !== null && TAKES_NO_MAIL.has(known.category) && isAboutOthers(words);
+    return { ...known, confidence: isDoubted ? 'low' : confidence, ruleId: `code:${known.ruleId}` };
+  }
   return {
     category: permanent ? 'unknown_hard' : 'unknown_soft',
     confidence: 'low',
