@@ -57,6 +57,9 @@ describe('a report that a recipient failed', () => {
     ['ann@mail.shop.example.net', true],
     ['ann@elsewhere.example', false],
     ['ann@notshop.example.net', false],
+    ['Ann+news@example.net', true],
+    ['bob@shop.example.net', false],
+    ['annabel@example.net', false],
   ])('suppresses ours where it names %s: %s', (finalRecipient, suppresses) => {
     expect(factOf({ finalRecipient }).suppress !== null).toBe(suppresses);
   });

@@ -164,7 +164,7 @@ function chooseBlock(
   return {
     one,
     forwarded: true,
-    elsewhere: traced.length > 0 || !isSameHouse(one.finalRecipient, subject.address),
+    elsewhere: traced.length > 0 || !isSameMailbox(one.finalRecipient, subject.address),
   };
 }
 
@@ -177,10 +177,19 @@ function worstOf(blocks: readonly DsnRecipient[]): DsnRecipient | null {
   );
 }
 
-/** One domain equals or contains the other: a mail host that uses its own name. */
-function isSameHouse(a: string | null, b: string): boolean {
-  const [x, y] = [a ?? '', b].map((address) => domainOfAddress(address).toLowerCase()) as [string, string];
-  return x !== '' && (isAtOrBelow(x, y) || isAtOrBelow(y, x));
+/**
+ * The same name, without a subaddress, where one domain equals or contains the other: a mail host that uses its own
+ * name. Another name of the same domain is another mailbox, such as a member of a group.
+ */
+function isSameMailbox(a: string | null, b: string): boolean {
+  const [one, other] = [a ?? '', b].map((address) => address.toLowerCase()) as [string, string];
+  const [x, y] = [domainOfAddress(one), domainOfAddress(other)];
+  const isSameHouse = x !== '' && (isAtOrBelow(x, y) || isAtOrBelow(y, x));
+  return isSameHouse && mailboxName(one) === mailboxName(other);
+}
+
+function mailboxName(address: string): string {
+  return address.slice(0, address.lastIndexOf('@')).split('+', 1)[0] ?? '';
 }
 
 /** The SMTP reply if the report quotes one, otherwise its status in the form of a reply. */

@@ -147,8 +147,15 @@ describe('a bounce that comes back', () => {
       ['Bounce'],
     ],
     [
-      'names the same house after a forwarding: nobody',
+      'names another mailbox of the same house, such as a member of a group: nobody',
       [{ recipient: 'bob@reader.example' }],
+      {},
+      ['bounced'],
+      [],
+    ],
+    [
+      'names a host of the same house after a forwarding: nobody',
+      [{ recipient: 'ann@box7.reader.example' }],
       { headers: ['Resent-From: ann@reader.example'] },
       ['bounced'],
       [],
