@@ -111,6 +111,21 @@ export function readTextBounce(mail: MimePart): DsnReport | null {
   return { reportingMta: '', recipients, returned: returnedFields(mail) };
 }
 
+/** A report whose fields lack reasons, with those of its text for people: Exim writes only there what failed at its own host. */
+export function withReasonsOf(mail: MimePart, report: DsnReport): DsnReport {
+  if (report.recipients.every(({ diagnostic }) => diagnostic !== '')) return report;
+  const told = new Map(
+    readTextBounce(mail)?.recipients.map((one) => [one.finalRecipient?.toLowerCase(), one] as const),
+  );
+  const recipients = report.recipients.map((one) => {
+    const found = one.diagnostic === '' ? told.get(one.finalRecipient?.toLowerCase()) : undefined;
+    if (found === undefined || found.action !== one.action) return one;
+    const { diagnostic, isSmtp } = found;
+    return { ...one, diagnostic, isSmtp, status: found.status ?? one.status };
+  });
+  return { ...report, recipients };
+}
+
 function firstText(mail: MimePart): string {
   let html = '';
   for (const part of ownParts(mail)) {

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../fakes/thread-cpu.ts';
 import { readFeedbackReport } from '../../src/mail/arf.ts';
 import { autoReplySign } from '../../src/mail/auto-reply.ts';
-import { readTextBounce } from '../../src/mail/bounce-text.ts';
+import { readTextBounce, withReasonsOf } from '../../src/mail/bounce-text.ts';
 import { readDsn } from '../../src/mail/dsn.ts';
 import { readMime } from '../../src/mail/mime-tree.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
@@ -22,9 +22,10 @@ const tokens = createReturnPathTokens([{ id: 1, secret: new Uint8Array(32).fill(
 /** Everything that reads returned mail, over the same octets. */
 function readAll(bytes: Uint8Array) {
   const mail = readMime(bytes);
+  const fields = readDsn(mail);
   return {
     mail,
-    report: readDsn(mail) ?? readTextBounce(mail),
+    report: fields === null ? readTextBounce(mail) : withReasonsOf(mail, fields),
     feedback: readFeedbackReport(mail),
     sign: autoReplySign(mail),
   };
@@ -47,6 +48,11 @@ describe('reports of failure', () => {
       'relayed three@reader.example 2.0.0 ',
     ],
     'dsn-base64-status': ['failed ann@reader.example 5.7.1 550 5.7.1 Message rejected as spam'],
+    'dsn-exim-local': [
+      'failed ann@reader.example 5.0.0 Mailbox is full / Blocks limit exceeded / Inode limit exceeded',
+      'failed bob@reader.example 5.0.0 No Such User Here',
+      'failed eve@elsewhere.example 5.0.0 550 5.7.1 Refused',
+    ],
     'dsn-without-action': ['failed ann@reader.example 5.1.1 '],
     'text-exim': ['failed ann@reader.example 5.1.1 550 5.1.1 No such mailbox'],
     'text-exim-warning': ['delayed ann@reader.example - Delay reason: connection timed out'],

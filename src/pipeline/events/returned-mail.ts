@@ -16,7 +16,7 @@ import type { Random } from '../../lib/random.ts';
 import { createTurns, type Turn } from '../../lib/turns.ts';
 import { type FeedbackReport, readAttachedComplaint, readFeedbackReport } from '../../mail/arf.ts';
 import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
-import { readTextBounce } from '../../mail/bounce-text.ts';
+import { readTextBounce, withReasonsOf } from '../../mail/bounce-text.ts';
 import { type KeyLookup, verifyDkim } from '../../mail/dkim-verify.ts';
 import { type DsnReport, readDsn } from '../../mail/dsn.ts';
 import { type MimePart, readMime } from '../../mail/mime-tree.ts';
@@ -132,7 +132,8 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       feedback: once(() => readFeedbackReport(mime)),
       dsn,
       bounce: once(async () => {
-        const report = (await dsn()) ?? (await textBounce());
+        const fields = await dsn();
+        const report = fields === null ? await textBounce() : withReasonsOf(mime, fields);
         return report === null ? null : byAddress(report);
       }),
       signer: once(async () => {
