@@ -60,9 +60,18 @@ describe('opting out by mail', () => {
     await onList('again@reader.example');
   });
 
+  it('works as a program writes it for its user: Apple Mail calls that an automatic reply', async () => {
+    const { optOut } = await sent('phone@reader.example');
+    const marks = ['Auto-Submitted: auto-replied', 'X-Apple-Unsubscribe: true'];
+    const text = 'Apple Mail sent this email to unsubscribe from the message “News”.';
+    const mail = plain(['From: phone@reader.example', 'Subject: unsubscribe', ...marks], text);
+    expect(await give(optOut, mail)).toMatch(/^250 /);
+    await onList('phone@reader.example');
+  });
+
   it('is nobody’s once the person was erased', async () => {
     const { optOut } = await sent('erased@reader.example');
-    await forget(4);
+    await forget(5);
     expect((await server.call('POST', '/erase', { body: { Email: 'erased@reader.example' } })).status).toBe(
       200,
     );

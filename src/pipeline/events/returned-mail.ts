@@ -15,7 +15,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createTurns, type Turn } from '../../lib/turns.ts';
 import { type FeedbackReport, readAttachedComplaint, readFeedbackReport } from '../../mail/arf.ts';
-import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
+import { answersBySubject, autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
 import { readTextBounce, withReasonsOf } from '../../mail/bounce-text.ts';
 import { type KeyLookup, verifyDkim } from '../../mail/dkim-verify.ts';
 import { type DsnReport, readDsn } from '../../mail/dsn.ts';
@@ -348,12 +348,9 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
   async function optOut(deliveryId: number, mail: ReturnedMail, contents: Contents): Promise<Disposition> {
     const [subject] = await store.returnSubjects({ deliveryId });
     if (subject?.sandbox) return ignored('gone');
-    // A program's notice about our own mail is not a person's wish.
-    if (
-      mail.envelopeFrom === null ||
-      (await contents.dsn()) !== null ||
-      autoReplySign(contents.mime) !== null
-    )
+    // A program's notice about our own mail is not a person's wish. Its header does not tell them apart: Apple Mail marks
+    // the wishes of its users as automatic replies.
+    if (mail.envelopeFrom === null || (await contents.dsn()) !== null || answersBySubject(contents.mime))
       return ignored('automatic');
     return unsubscribe(deliveryId, BY_MAIL);
   }
