@@ -35,6 +35,11 @@ describe('textFromHtml', () => {
     ['leaves out script and fragment links', '<a href="javascript:alert(1)">a</a> <a href="#x">b</a>', 'a b'],
     ['shows mail links by address', '<a href="mailto:a@b.example">Write</a>', 'Write (a@b.example)'],
     [
+      'shows mail links without the subject they give, and none without an address',
+      '<a href="mailto:a@b.example?subject=Hi&amp;body=x">Write</a> <a href="MAILTO:a@b.example?subject=Hi">a@b.example</a> <a href="mailto:?body=x">Share</a>',
+      'Write (a@b.example) a@b.example Share',
+    ],
+    [
       'writes lists with bullets and numbers',
       '<ul><li>a</li><li><p>b</p><ol><li>c<li>d</ol></li><li></li></ul><p>e',
       '* a\n* b\n  1. c\n  2. d\n\ne',

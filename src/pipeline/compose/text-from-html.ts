@@ -264,12 +264,13 @@ function isHidden(html: string, tag: HtmlTag): boolean {
   return /display\s*:\s*none/i.test(attributeOf(html, tag, 'style') ?? '');
 }
 
-/** A link to show: absolute web, mail and telephone links, without blanks or control characters. */
+/** A link to show: absolute web, mail (the address alone) and telephone links, without blanks or control characters. */
 function linkTarget(href: string): string | null {
   const url = href
     .replace(/[\t\r\n]+/g, '')
     .trim()
-    .replace(/\s/g, '%20');
+    .replace(/\s/g, '%20')
+    .replace(/^(mailto:[^?]*)\?.*/i, '$1');
   return /^(?:https?:\/\/|mailto:|tel:)./i.test(url) ? url : null;
 }
 
