@@ -33,10 +33,11 @@ const PASSED_OVER: ReadonlySet<string> = new Set([...RAW_TEXT, 'noscript', 'temp
 const LINK_ELEMENTS = new Set(['a', 'area']);
 const ABSOLUTE = /^https?:\/\//i;
 const UNSUBSCRIBE = /unsubscri|opt-?out|abmelde|desabonn|désabonn/i;
+const NOT_ASCII = /[^\0-\x7f]/;
 const UNFILLED = /\{\{|%7B%7B|\*\||%%/i;
 
-/** `maxLinks`: further links are left unchanged. */
-export function findLinks(html: string, maxLinks: number): HtmlLinks {
+/** `maxLinks`: further links are left unchanged. `asciiOnly`: and those beyond ASCII, whose characters are not known. */
+export function findLinks(html: string, maxLinks: number, asciiOnly = false): HtmlLinks {
   const links: TrackableLink[] = [];
   let closing: number | null = null;
   let at = 0;
@@ -58,7 +59,8 @@ export function findLinks(html: string, maxLinks: number): HtmlLinks {
     }
     if (LINK_ELEMENTS.has(name) && links.length < maxLinks) {
       const link = trackable(html, attributesOf(html, tag));
-      if (link !== null) links.push(link);
+      const isKnown = link !== null && !(asciiOnly && NOT_ASCII.test(html.slice(link.start, link.end)));
+      if (isKnown) links.push(link);
     }
     // An element that never ends hides the rest, including the pixel.
     if (name === 'plaintext') isWhole = false;

@@ -6,6 +6,8 @@ import { inOctets, type UnbrokenStretch } from '../../mail/transfer-encoding.ts'
 
 export interface LeafText {
   html: string;
+  /** Each character beyond ASCII stands for an octet, whatever it means in its charset. */
+  inOctets: boolean;
   encode(text: string): Uint8Array;
   /** Converts stretches of the text to stretches of its octets. */
   stretches(text: string, of: readonly UnbrokenStretch[]): readonly UnbrokenStretch[];
@@ -19,11 +21,13 @@ export function leafText(content: Buffer, charset: string): LeafText | null {
   if (charset === 'utf-8' || charset === 'utf8') {
     const html = content.toString('utf8');
     if (Buffer.byteLength(html) === content.length && !html.includes('\ufffd')) {
-      return { html, encode: (text) => Buffer.from(text, 'utf8'), stretches: inOctets };
+      const encode = (text: string) => Buffer.from(text, 'utf8');
+      return { html, inOctets: false, encode, stretches: inOctets };
     }
   } else if (!ASCII_COMPATIBLE.test(charset)) return null;
   return {
     html: content.toString('latin1'),
+    inOctets: true,
     encode: (text) => Buffer.from(text, 'latin1'),
     stretches: (_text, of) => of,
   };

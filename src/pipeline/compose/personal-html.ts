@@ -19,9 +19,10 @@ export function personalHtml(
   html: string,
   options: Pick<PersonalOptions, 'base' | 'opens' | 'clicks'>,
   firstLink = 0,
+  asciiLinksOnly = false,
 ): PersonalText {
   if (!options.opens && !options.clicks) return { text: html, places: [] };
-  const { links, pixelAt } = findLinks(html, options.clicks ? MAX_LINKS - firstLink : 0);
+  const { links, pixelAt } = findLinks(html, options.clicks ? MAX_LINKS - firstLink : 0, asciiLinksOnly);
   const places: TokenSlot[] = [];
   let text = '';
   let copied = 0;

@@ -74,6 +74,16 @@ describe('an HTML leaf', () => {
     expect(made.text).toContain('=E9</a>');
   });
 
+  it.each(['koi8-r', 'iso-8859-1'])(
+    'of %s keeps links beyond ASCII, whose characters are not read',
+    (charset) => {
+      const links = '<a href="https://x.example/\xd0"><a href="https://y.example/">';
+      const made = check(raw(html('', links, charset), 'latin1'));
+      expect(made.kinds).toEqual(['unsubscribe', 'click', 'open']);
+      expect(made.text).toContain('<a href=3D"https://x.example/=D0">');
+    },
+  );
+
   it.each([
     ['more than anybody reads', raw(html('', LINK + 'x'.repeat(512 * 1024)))],
     ['an unknown charset', raw(html('', LINK, 'utf-16'))],
@@ -134,7 +144,7 @@ describe('parts beside it', () => {
 
 it('of a large message are found in steps', () => {
   const message = raw(
-    `From: a@example.com\nContent-Type: multipart/mixed; boundary=b\n\n${'--\n'.repeat(300_000)}--b\nContent-Type: text/html\n\n${LINK}\n--b--\n`,
+    `From: a@example.com\nContent-Type: multipart/mixed; boundary=b\n\n${'--\n'.repeat(300_000)}--b\nContent-Type: text/html; charset=utf-8\n\n${LINK}\n--b--\n`,
   );
   const steps = personalRaw(message, OPTIONS);
   let count = 1;

@@ -104,7 +104,8 @@ function changeLeaf(
   if (text === null) return null;
   const links = before.filter(({ kind }) => kind === 'click').length;
   const hasPixel = before.some(({ kind }) => kind === 'open');
-  const personal = personalHtml(text.html, { ...options, opens: options.opens && !hasPixel }, links);
+  const wanted = { ...options, opens: options.opens && !hasPixel };
+  const personal = personalHtml(text.html, wanted, links, text.inOctets);
   if (personal.places.length === 0) return null;
   const octets = text.encode(personal.text);
   const stretches = text.stretches(
