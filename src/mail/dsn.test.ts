@@ -2,6 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { readDsn } from './dsn.ts';
 import { readMime } from './mime-tree.ts';
 
+it.each([
+  ['smtp; 550 5.2.2 =?utf-8?B?UG9zdGZhY2ggaXN0IHZvbGw=?=', '550 5.2.2 Postfach ist voll'],
+  ['=?iso-8859-1?Q?smtp;_550_5=2E2=2E2_Bo=EEte_pleine?=', '550 5.2.2 Boîte pleine'],
+])('a reason in encoded words is read: %s', (written, diagnostic) => {
+  const fields = `Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\nDiagnostic-Code: ${written}\r\n`;
+  const report = readDsn(readMime(Buffer.from(`Content-Type: message/delivery-status\r\n\r\n${fields}`)));
+  expect(report?.recipients[0]).toMatchObject({ diagnostic, isSmtp: true });
+});
+
 describe('a report with many blocks', () => {
   const recipient = 'Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\n\r\n';
   const reportOf = (blocks: string) =>

@@ -3,6 +3,7 @@
  * recipient; null if it is not such a report. Reports written for people are read in `bounce-text.ts`. No content is
  * trusted: the address that the report was sent to says which delivery it concerns.
  */
+import { decodeWords } from './decode-words.ts';
 import { bodyOf, type MimePart, ownParts, walkParts } from './mime-tree.ts';
 import { rawFieldValue, readHeaderLines } from './raw-header.ts';
 import { readableText } from './readable-text.ts';
@@ -120,7 +121,7 @@ function recipientOf(fields: readonly ReportField[]): DsnRecipient | null {
   const status = ENHANCED.exec(value('status') ?? '')?.[1] ?? null;
   const action = actionOf(value('action'), status);
   if ((final === null && original === null) || action === null) return null;
-  const { type, value: words } = typedValue(value('diagnostic-code'));
+  const { type, value: words } = typedValue(decodeWords(value('diagnostic-code') ?? ''));
   const diagnostic = readableText(words).replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
   return {
     action,
