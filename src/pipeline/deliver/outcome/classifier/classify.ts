@@ -342,9 +342,10 @@ const SAYS_LITTLE: ReadonlySet<string> = new Set(['not', 'exist', 'blocked', 'na
 /** Whether the words, in any language, are about something else than an address that does not exist or takes no mail. */
 function isAboutOthers(subject: string): boolean {
   const said = meaningsOf(subject);
-  return OF_RECIPIENTS.some((kind) => said.has(kind))
-    ? !said.has('absent') && OF_OTHER_MATTERS.some((kind) => said.has(kind))
-    : [...said].some((kind) => !SAYS_LITTLE.has(kind));
+  if (!OF_RECIPIENTS.some((kind) => said.has(kind))) return [...said].some((kind) => !SAYS_LITTLE.has(kind));
+  if (said.has('absent')) return false;
+  const isMessageRefused = said.has('content') && said.has('blocked') && !said.has('closed');
+  return isMessageRefused || OF_OTHER_MATTERS.some((kind) => said.has(kind));
 }
 
 /** What the codes and the stage say alone. `words`: the reply; null = ours, whose codes are always meant. */

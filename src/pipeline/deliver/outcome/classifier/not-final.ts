@@ -24,8 +24,15 @@ const LATER = new RegExp(
 const FAILED_TO_SEND =
   /\b(?:failure|failed|fault|error|problem|unable|trouble) (?:in |while |when |during |on |of |to |with )?(?:the )?(?:sending|send|submit|submitting|submission|transmi\w{2,6}|transfer\w{0,4})\b|\b(?:sending|submission|transmission|transfer)(?: of \w{1,20})? (?:has |was |is )?(?:fail\w{0,4}|error|not possible)/;
 
-const FOR_THE_MOMENT =
-  /\btemporar(?:y|il?y)\b|\btemporarely\b|\btransient\b|\b(?:at|for) (?:the|this) (?:moment|time)\b|\bright now\b|\bmomentarily\b|\bvoruber ?gehend|\bvoruebergehend|\btemporai?r\w{0,8}\b|\btemporalmente\b|\bmomentane\w{0,5}\b|временно|тимчасово|暂时|暫時|一時|일시/;
+const FOR_THE_MOMENT = new RegExp(
+  [
+    '\\btemporar(?:y|il?y)\\b|\\btemporarely\\b|\\btransient\\b|\\b(?:at|for) (?:the|this) (?:moment|time)\\b|\\bright now\\b|\\bmomentarily\\b',
+    // The same in other languages, without words that also mean "no longer".
+    '\\bvoruber ?gehend|\\bvoruebergehend|\\bmomentan\\b|\\bim moment\\b|\\bpour (?:le moment|l.instant)\\b|\\b(?:en este|por el|al|per il|no|neste|de) momento\\b',
+    '\\btemporai?r\\w{0,8}\\b|\\btemporalmente\\b|\\bmomentane\\w{0,5}\\b|\\bmomenteel\\b|\\bop dit moment\\b|\\btijdelijk\\b|\\bchwilowo\\b|\\btymczasowo\\b',
+    '\\bdocasne\\b|\\bmomentalne\\b|\\btillfallig\\w{0,3}\\b|\\bmidlertidig\\w{0,2}\\b|\\bgecici\\b|\\bsu an(?:da)?\\b|временно|в данныи момент|тимчасово|暂时|暫時|一時|일시',
+  ].join('|'),
+);
 
 /** `retry`: asks for patience, or says that sending failed. `moment`: it is so now. null: neither. */
 export function notFinalIn(subject: string): 'retry' | 'moment' | null {
