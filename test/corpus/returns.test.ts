@@ -116,6 +116,27 @@ describe('reports of failure', () => {
   });
 });
 
+describe('an automatic reply', () => {
+  it.each([
+    'Automatisk svar: Order',
+    'Automatyczna odpowiedź: Order',
+    'Absence : Order',
+    'Fuori ufficio: Order',
+    'Fuera de oficina: Order',
+    'Αυτόματη απάντηση: Order',
+    'Автоматична відповідь: Order',
+    'رد تلقائي: Order',
+    'תשובה אוטומטית: Order',
+    '自动答复: Order',
+  ])('is known by how its subject begins: %s', (subject) => {
+    expect(readAll(Buffer.from(`Subject: ${subject}\r\n\r\nx\r\n`)).sign).toBe('its subject');
+  });
+
+  it('has another subject where a person answers', () => {
+    expect(readAll(Buffer.from('Subject: Absences in May\r\n\r\nx\r\n')).sign).toBeNull();
+  });
+});
+
 describe('feedback reports', () => {
   it('give up every place where a token may stand, of the outer report alone', () => {
     expect(readAll(load('arf-headers-only.eml')).feedback).toEqual({
