@@ -15,6 +15,7 @@ import type { LoadedConfig } from './config.ts';
 import type { Engine } from './engine.ts';
 import type { Clock } from './lib/clock.ts';
 import type { ClockWatch } from './lib/clock-watch.ts';
+import { serverProof } from './lib/data-files.ts';
 import type { Logger } from './lib/log.ts';
 import { isLoopbackHost } from './lib/loopback.ts';
 import type { Random } from './lib/random.ts';
@@ -268,6 +269,7 @@ export function createHttpApi(
           access,
           metricsFrom: config['metrics-from'],
           ready: () => checks(() => port25.suspicion() ?? failingRelay()),
+          prove: (challenge) => serverProof(accounts.adminToken, listener.address().url, challenge),
         }),
         ...createTrackingRoutes({
           tokens: parts.personalTokens,

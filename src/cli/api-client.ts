@@ -11,10 +11,17 @@ import type { Mode } from '../config/key-facts.ts';
 import { publicUrl } from '../config/public-url.ts';
 import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
-import { DATA_FILES, readServerNote } from '../lib/data-files.ts';
+import {
+  CHALLENGE_HEADER,
+  DATA_FILES,
+  PROOF_HEADER,
+  readServerNote,
+  serverProof,
+} from '../lib/data-files.ts';
 import { ERRORS, type ErrorName, saysNoSuch } from '../lib/errors.ts';
 import { silentLoggers } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
+import { createSystemRandom } from '../lib/random.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine, withCommands } from './called-as.ts';
@@ -188,7 +195,7 @@ export async function openApi(
         `${(cause as Error).message} If it is the server of this folder that is starting, wait a moment: it answers when its log says "started".`,
       );
     throw new CommandError(
-      `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
+      `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If it was not restarted since an upgrade, restart it. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
     );
   }
   const close = async () => {
@@ -203,15 +210,24 @@ export async function openApi(
   return { ...client(server.localUrl, server.adminToken, config.data, words), close };
 }
 
-/** Where the data folder's server listens, if it answers. */
+/**
+ * Where the data folder's server listens, if it answers. Any program may have its port since it was killed, so the token is
+ * sent only to what proves to have it already.
+ */
 async function findServer(folder: string): Promise<{ url: string; token: string } | null> {
   const note = readServerNote(folder);
   if (note === null) return null;
   const { url } = note;
   try {
     const token = (await readFile(join(folder, DATA_FILES.adminToken), 'utf8')).trim();
-    const health = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) });
-    return health.ok ? { url, token } : null;
+    const challenge = Buffer.from(createSystemRandom().bytes(32)).toString('base64url');
+    const health = await fetch(`${url}/healthz`, {
+      headers: { [CHALLENGE_HEADER]: challenge },
+      redirect: 'error',
+      signal: AbortSignal.timeout(2_000),
+    });
+    const isProven = health.headers.get(PROOF_HEADER) === serverProof(token, url, challenge);
+    return health.ok && isProven ? { url, token } : null;
   } catch {
     // There is no token, or the note is that of a server that was killed.
     return null;

@@ -8,6 +8,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHALLENGE_HEADER, PROOF_HEADER, serverProof } from '../lib/data-files.ts';
 import { keepsAll, wordsOf } from './arguments.ts';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';
@@ -215,7 +216,13 @@ describe('texts that a server answers', () => {
   const server = createServer((request, response) => {
     const answer = answers[request.url?.split('?')[0] ?? ''];
     const refused = { Errors: [{ Code: 1, Message: evil }] };
-    if (answer === undefined && request.url !== '/healthz') response.statusCode = 404;
+    const challenge = request.headers[CHALLENGE_HEADER];
+    if (challenge !== undefined)
+      response.setHeader(
+        PROOF_HEADER,
+        serverProof('token', `http://${request.headers.host}`, `${challenge}`),
+      );
+    else if (answer === undefined) response.statusCode = 404;
     response.setHeader('content-type', 'application/json').end(JSON.stringify(answer ?? refused));
   });
   beforeAll(async () => {

@@ -1,7 +1,8 @@
 /**
- * The names of the files in a data folder, and the note in which a running server says where it listens. The names are
- * in the documentation and in the folders of all servers.
+ * The names of the files in a data folder, the note in which a running server says where it listens, and how that server
+ * proves to a command that it is the one. The names are in the documentation and in the folders of all servers.
  */
+import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -30,6 +31,18 @@ export function makeFolder(path: string): void {
     makeFolder(dirname(path));
     makeFolder(path);
   }
+}
+
+/** Header fields of `/healthz`: the question of a command, and the proof in the answer. */
+export const CHALLENGE_HEADER = 'x-postrider-challenge';
+export const PROOF_HEADER = 'x-postrider-proof';
+
+/**
+ * What only a server that has the folder's token can answer to `challenge`. It is bound to the address in the note, so that
+ * no other program there can ask the server somewhere else for it.
+ */
+export function serverProof(token: string, url: string, challenge: string): string {
+  return createHmac('sha256', token).update(`server proof\n${url}\n${challenge}`).digest('base64url');
 }
 
 /** The note of the folder's server, which may have been killed since; null: there is none. */

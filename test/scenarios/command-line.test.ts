@@ -2,6 +2,7 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, renameSync } from 'node:fs';
 import { chown, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -426,6 +427,28 @@ describe('a server that ended badly', () => {
     expect([list.code, list.stdout.trim()]).toEqual([0, 'No messages.']);
     const again = await startInstance(scope, { folder });
     expect((await again.call('GET', '/me')).status).toBe(200);
+  });
+
+  it('has no token sent to the program that has taken its port', async () => {
+    const server = await startInstance(scope);
+    const note = JSON.parse(await readFile(join(server.folder, 'server.json'), 'utf8'));
+    const asked: string[] = [];
+    const other = createHttpServer(({ url = '', headers }, response) => {
+      asked.push(`${url} ${headers.authorization ?? ''}`);
+      // It asks the server itself, which listens elsewhere, for the proof.
+      void fetch(`${note.url}${url}`, { headers: headers as Record<string, string> }).then(async (answer) =>
+        response.writeHead(answer.status, [...answer.headers].flat()).end(await answer.text()),
+      );
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+      await writeFile(join(server.folder, 'server.json'), JSON.stringify({ ...note, url }));
+      await command(['messages', '--data', server.folder]);
+    } finally {
+      await new Promise((resolve) => other.close(resolve).closeAllConnections());
+    }
+    expect(asked).toEqual(['/healthz ']);
   });
 
   it('is named by the next start, and an orderly stop is not', async () => {

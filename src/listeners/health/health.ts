@@ -1,8 +1,9 @@
 /**
- * Three plain routes: `/healthz` answers while the process runs; `/readyz` answers 503 with the name of a failing
+ * Three plain routes: `/healthz` answers while the process runs, and proves to a command which server it is; `/readyz` answers 503 with the name of a failing
  * check; `/metrics` answers administrators of all domains, because its figures cover all tenants, and the addresses
  * that the operator allows.
  */
+import { CHALLENGE_HEADER, PROOF_HEADER } from '../../lib/data-files.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Access } from '../../policy/access/access.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
@@ -17,6 +18,8 @@ export interface ReadyCheck {
 
 export interface HealthDeps {
   ready(): Promise<readonly ReadyCheck[]>;
+  /** Proves to a command that this is the server of its data folder. */
+  prove(challenge: string): string;
   /** A prom-client registry; absent: /metrics is 404. */
   metrics?: { contentType: string; metrics(): Promise<string> };
   access: Pick<Access, 'authenticate'>;
@@ -49,7 +52,11 @@ export function createHealthRoutes(deps: HealthDeps): readonly HealthRoute[] {
   // For the matcher, an empty list would mean any address.
   const isNamed = deps.metricsFrom.length === 0 ? () => false : createIpMatcher(deps.metricsFrom);
   return [
-    route('/healthz', async () => json(200, { Status: 'ok', Checks: [] })),
+    route('/healthz', async ({ header }) => {
+      const challenge = header(CHALLENGE_HEADER);
+      const proof = challenge === undefined ? {} : { [PROOF_HEADER]: deps.prove(challenge) };
+      return json(200, { Status: 'ok', Checks: [] }, proof);
+    }),
     route('/readyz', async () => {
       const checks = await readyChecks(deps);
       const ok = checks.every((check) => check.ok);

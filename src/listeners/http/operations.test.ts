@@ -21,6 +21,7 @@ beforeAll(async () => {
       routes: createHealthRoutes({
         metricsFrom: [],
         ready: async () => [{ name: 'store', ok: world.store.writable().ok, detail: '' }],
+        prove: (challenge) => `proof of ${challenge}`,
         metrics: new Registry(),
         access: { authenticate: (header, ip) => world.at.access.authenticate(header, ip) },
       }),
