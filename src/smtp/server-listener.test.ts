@@ -40,6 +40,7 @@ function listener(
         startTls: false,
       }),
       peerKey: (ip) => ip,
+      ownerKey: (ip) => ip,
     },
     {
       ports: [{ host: '127.0.0.1', port: 0, implicitTls }],

@@ -53,6 +53,8 @@ export interface SmtpPortsDeps {
   terms(peer: { ip: string; connections: number }): SessionTerms;
   /** The key under which the connections of a peer are counted. */
   peerKey(ip: string): string;
+  /** The key of the shares of who has not logged in. */
+  ownerKey(ip: string): string;
 }
 
 export interface SmtpPortsOptions {
@@ -254,7 +256,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       startTls = true,
       minLabels = 2,
     } = deps.terms({ ip, connections: sockets });
-    const owner = () => handler.owner?.() ?? deps.peerKey(ip);
+    const owner = () => handler.owner?.() ?? deps.ownerKey(ip);
     const session = createServerSession(
       {
         clock,

@@ -125,6 +125,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'pipeline/webhooks/signature.ts secretText',
     'pipeline/webhooks/signature.ts signatureHeaders',
     'policy/access/failed-logins.ts addressKey',
+    'policy/access/failed-logins.ts networkKey',
     'policy/access/session-page.ts setCookie',
     'policy/access/tokens.ts signToken',
     'policy/domains/dns-records.ts ownershipHost',

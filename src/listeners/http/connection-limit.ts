@@ -1,6 +1,6 @@
 /**
- * Limits how many connections the HTTP port has, in all and from one address: each takes an open file, and delivery needs some
- * too. A connection over a limit is closed at once, before anything is read. Requests of HTTP/2 that run at once, which one
+ * Limits how many connections the HTTP port has, in all, from one address, and from one site of IPv6 (at most half): each
+ * takes an open file, and delivery needs some too. A connection over a limit is closed at once, before anything is read. Requests of HTTP/2 that run at once, which one
  * connection has many of, have the same limits: each takes memory for as long as its client likes. Proxies that the operator
  * trusts have no limit of their own, since they speak for many.
  */
@@ -10,7 +10,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { plainIp } from '../../lib/loopback.ts';
 import { createTally, type Tally } from '../../lib/tally.ts';
-import { addressKey } from '../../policy/access/failed-logins.ts';
+import { addressKey, networkKey } from '../../policy/access/failed-logins.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 
 const TOLD_EVERY_MS = 60_000;
@@ -30,6 +30,7 @@ export function createConnectionLimit(
 ): ConnectionLimit {
   const { clock, log } = deps;
   const { maxConnections, maxConnectionsPerAddress: mostOfOne, trustedProxies } = options;
+  const mostOfNetwork = Math.max(mostOfOne, Math.floor(maxConnections / 2));
   const speaksForMany = trustedProxies.length === 0 ? () => false : createIpMatcher(trustedProxies);
   const connections = createTally();
   const requests = createTally();
@@ -59,15 +60,21 @@ export function createConnectionLimit(
     },
   };
 
-  /** Whether one address has no more of them than it may, with this one. */
-  function count(open: Tally, counted: EventEmitter, address: string, what: Counted): boolean {
-    const ip = plainIp(address);
+  /** Whether one address, and its site, has no more of them than it may, with this one. */
+  function count(open: Tally, counted: EventEmitter, from: string, what: Counted): boolean {
+    const ip = plainIp(from);
     if (speaksForMany(ip)) return true;
-    const key = addressKey(ip);
-    open.add(key, 1);
-    counted.once('close', () => open.add(key, -1));
-    if (open.of(key) <= mostOfOne) return true;
-    tell(ip, what, `one address has ${mostOfOne} already; if it is a proxy, name it in trusted-proxies`);
+    const [address, network] = [addressKey(ip), `network ${networkKey(ip)}`];
+    const add = (by: number) => {
+      open.add(address, by);
+      open.add(network, by);
+    };
+    add(1);
+    counted.once('close', () => add(-1));
+    const hasItsPart = open.of(address) > mostOfOne;
+    if (!hasItsPart && open.of(network) <= mostOfNetwork) return true;
+    const [who, most] = hasItsPart ? ['address', mostOfOne] : ['network', mostOfNetwork];
+    tell(ip, what, `one ${who} has ${most} already; if it is a proxy, name it in trusted-proxies`);
     return false;
   }
 

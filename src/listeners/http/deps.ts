@@ -164,7 +164,7 @@ export const DEFAULT_HTTP_OPTIONS = {
   trustedProxies: [] as readonly string[],
   /** Open connections, and requests of HTTP/2 that run at once; one more is closed, or refused. */
   maxConnections: 10_000,
-  /** The same of one IPv4 address or IPv6 network of 64 bits, but for trusted proxies. */
+  /** The same of one IPv4 address or IPv6 network of 64 bits, but for trusted proxies; one of 48 bits has at most half of all. */
   maxConnectionsPerAddress: 1_000,
   /** Octets of a request body, also after inflation; more gives 413. */
   maxBodyBytes: 32 * 1024 * 1024,

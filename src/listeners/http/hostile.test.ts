@@ -1,9 +1,12 @@
+import { EventEmitter } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { silentLoggers } from '../../lib/log.ts';
 import { prefersStrict } from './body/prefer.ts';
+import { createConnectionLimit } from './connection-limit.ts';
 import type { HttpOptions } from './deps.ts';
 import { parseIdempotencyKey } from './idempotency.ts';
 import { codesAndLinks } from './sandbox/captured-mail.ts';
@@ -173,6 +176,17 @@ describe('connections', () => {
     await expect.poll(() => opened(at.port)).toBe(true);
     for (const socket of sockets.splice(0)) socket.destroy();
     await at.close();
+  });
+
+  it('of one site of IPv6 are at most half, however many networks it has', () => {
+    const limit = createConnectionLimit(
+      { clock: manualClock(), log: silentLoggers.service },
+      { maxConnections: 10, maxConnectionsPerAddress: 2, trustedProxies: [] },
+    );
+    const take = (ip: string) => limit.takeRequest(new EventEmitter(), ip);
+    const site = Array.from({ length: 7 }, (_, i) => take(`2001:db8:5:${i}::1`));
+    expect(site).toEqual([true, true, true, true, true, false, false]);
+    expect([take('2001:db8:6::1'), take('192.0.2.1')]).toEqual([true, true]);
   });
 
   it('of a trusted proxy are not limited by its address', async () => {

@@ -4,7 +4,7 @@
  */
 import { plainIp } from '../../lib/loopback.ts';
 import type { Caller } from '../../model/submission.ts';
-import { addressKey } from '../../policy/access/failed-logins.ts';
+import { networkKey } from '../../policy/access/failed-logins.ts';
 import { lineOf } from '../../policy/access/rights.ts';
 import { METADATA_PREFIX } from './route.ts';
 
@@ -62,7 +62,7 @@ export function clientIp({ ip }: Pick<Given, 'ip'>): string {
 
 /** Whoever shares a line of tokens shares this; without a token, whoever has the same address. */
 export function ownerOf({ caller, from }: { caller: Caller | null; from: { ip: string } | null }): string {
-  return caller === null ? `from ${addressKey(from?.ip ?? '')}` : lineOf(caller);
+  return caller === null ? `from ${networkKey(from?.ip ?? '')}` : lineOf(caller);
 }
 
 /** `POST http://host/path` (RFC 9112 §3.2.2) → `/path`. */

@@ -7,7 +7,7 @@
 import type { Certificates } from '../../lib/server-certificates.ts';
 import type { Service } from '../../lib/service.ts';
 import type { ReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
-import { addressKey } from '../../policy/access/failed-logins.ts';
+import { addressKey, networkKey } from '../../policy/access/failed-logins.ts';
 import { createSmtpPorts, type ListenAddress } from '../../smtp/server-listener.ts';
 import { SERVER_LIMITS, type ServerLimits } from '../../smtp/server-types.ts';
 import type { OperatorMail } from './operator-mail.ts';
@@ -71,6 +71,7 @@ export function createReturnsListener(
       log,
       certificates: deps.certificates,
       peerKey: addressKey,
+      ownerKey: networkKey,
       terms: ({ ip, connections }) => ({
         handler: createReturnsHandler(handlerDeps, { ip }),
         auth: null,

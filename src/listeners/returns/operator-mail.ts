@@ -14,7 +14,7 @@ import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../model
 import type { SenderDomains } from '../../pipeline/accept/accept.ts';
 import type { Acceptance } from '../../pipeline/accept/acceptance.ts';
 import { ownSender } from '../../pipeline/accept/own-sender.ts';
-import { addressKey } from '../../policy/access/failed-logins.ts';
+import { networkKey } from '../../policy/access/failed-logins.ts';
 import type { SpooledMail } from './spool.ts';
 
 export interface OperatorMail {
@@ -63,7 +63,7 @@ export function createOperatorMail({ acceptance, senders, clock }: Deps, options
       if (domain === null) {
         return `no verified sender domain covers ${options.ownDomains.join(' or ')}, so nothing can be sent from there`;
       }
-      const sender = addressKey(mail.ip);
+      const sender = networkKey(mail.ip);
       const over = overLimit(sender);
       if (over !== null) return over;
       const { local, domain: toDomain, text } = to.address;

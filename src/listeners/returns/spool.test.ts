@@ -144,7 +144,7 @@ describe('the spool', () => {
     };
     const spool = await openSpool(folder, clock, limits);
     const junk = { ip: '2001:db8:1:1::7', targets: [FOR.operator] };
-    const same = '2001:db8:1:1:ffff::8';
+    const same = '2001:db8:1:2::8';
     await spool.put(ID(1), mail(junk));
     expect(refusal(spool, 'operator', same)).toBeNull();
     await spool.put(ID(2), mail(junk));

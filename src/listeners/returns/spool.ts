@@ -10,7 +10,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'nod
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { isToken, type ReturnTarget } from '../../pipeline/events/return-target.ts';
-import { addressKey } from '../../policy/access/failed-logins.ts';
+import { networkKey } from '../../policy/access/failed-logins.ts';
 
 export interface SpooledMail {
   targets: readonly ReturnTarget[];
@@ -59,7 +59,7 @@ const SPOOL_LIMITS = {
   /** Per folder of stored mail. */
   maxKeptFiles: 1_250,
   maxKeptBytes: 64 * 1024 * 1024,
-  /** The share of each limit for one sender address (IPv6: its /64): one divided by this. */
+  /** The share of each limit for one sender address (IPv6: its /48): one divided by this. */
   senderParts: 10,
   /** Unread messages about one delivery. */
   maxPerDelivery: 4,
@@ -130,7 +130,7 @@ export async function openSpool(
     hasRoom,
     refusal({ ip, targets }) {
       if (!hasRoom()) return 'all';
-      const sender = addressKey(ip);
+      const sender = networkKey(ip);
       const sent = senders.get(sender) ?? NOTHING;
       if (isOver(sent, limits.maxFiles / limits.senderParts, limits.maxBytes / limits.senderParts)) {
         return 'sender';
@@ -247,7 +247,7 @@ export async function openSpool(
       if (found === null) continue;
       const { ip } = (await readEnvelope(file).catch(() => null)) ?? NOBODY;
       addTo(counted, found.size);
-      addFor(counted.senders, addressKey(ip), found.size);
+      addFor(counted.senders, networkKey(ip), found.size);
     }
     kept[folder] = counted;
   }
@@ -300,7 +300,7 @@ function addFor(loads: Map<string, Load>, key: string, size: number): void {
 
 function entryOf({ ip, targets }: Arrival, size: number): Entry {
   const about = new Set(targets.map(subjectOf).filter((subject) => subject !== null));
-  return { size, sender: addressKey(ip), subjects: [...about], waitsFor: [] };
+  return { size, sender: networkKey(ip), subjects: [...about], waitsFor: [] };
 }
 
 /** The delivery or message of a token's address, as a key; null for other targets. */

@@ -8,7 +8,7 @@ import { isLoopbackAddress } from '../../lib/loopback.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
 import type { Service } from '../../lib/service.ts';
 import type { Caller } from '../../model/submission.ts';
-import { addressKey } from '../../policy/access/failed-logins.ts';
+import { addressKey, networkKey } from '../../policy/access/failed-logins.ts';
 import { createSmtpPorts, type ListenAddress } from '../../smtp/server-listener.ts';
 import { SERVER_LIMITS, type ServerLimits } from '../../smtp/server-types.ts';
 import { createSubmissionHandler, type HandlerDeps } from './submission-handler.ts';
@@ -67,6 +67,7 @@ export function createSubmissionListener(
       log: deps.log,
       certificates: deps.certificates,
       peerKey: addressKey,
+      ownerKey: networkKey,
       terms({ ip }) {
         const anybody = isLoopbackAddress(ip) ? (development?.anybody ?? null) : null;
         const minLabels = development?.anyAddress === true ? 1 : 2;

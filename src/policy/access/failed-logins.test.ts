@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../lib/clock.ts';
-import { createFailedLogins, MAX_ADDRESSES } from './failed-logins.ts';
+import { createFailedLogins, MAX_ADDRESSES, networkKey } from './failed-logins.ts';
 
 const OPTIONS = { perWindow: 10, windowMs: 60_000, pauseMs: 300_000 };
 
@@ -55,5 +55,11 @@ describe('failed authentications', () => {
     expect(logins.pausedFor('192.0.2.1')).not.toBeNull();
     logins.record('192.0.2.2');
     expect(logins.pausedFor('192.0.2.1')).toBeNull();
+  });
+
+  it('has one key for all networks of a site of IPv6, where shares are counted', () => {
+    const site = ['2001:db8:5:1::1', '2001:db8:5:ffff::', '2001:0db8:0005::7'].map(networkKey);
+    expect(new Set([...site, networkKey('2001:db8:6::1')])).toEqual(new Set(['2001:db8:5', '2001:db8:6']));
+    expect(networkKey('192.0.2.1')).toBe('192.0.2.1');
   });
 });

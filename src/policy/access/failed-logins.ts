@@ -76,6 +76,19 @@ function paused(waitMs: number, justNow: boolean): FailureVerdict {
 
 /** The key of a peer: the address itself, or the /64 of an IPv6 address. */
 export function addressKey(ip: string): string {
+  return beginningOf(ip, 4);
+}
+
+/**
+ * The key for shares of what strangers use at the same time: as above, but the /48 of an IPv6 address. That is what one site
+ * may have (RFC 6177), and so 65,536 networks of 64 bits.
+ */
+export function networkKey(ip: string): string {
+  return beginningOf(ip, 3);
+}
+
+/** An IPv4 address whole. */
+function beginningOf(ip: string, groupCount: number): string {
   if (!isIPv6(ip) || ip.includes('.')) return ip;
   const [head = '', tail] = ip.split('::');
   const groups = head === '' ? [] : head.split(':');
@@ -85,7 +98,7 @@ export function addressKey(ip: string): string {
     groups.push(...rest);
   }
   return groups
-    .slice(0, 4)
+    .slice(0, groupCount)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':');
 }

@@ -13,7 +13,7 @@ import type { Sealer } from '../../lib/seal.ts';
 import { createTally } from '../../lib/tally.ts';
 import type { Identity } from '../../model/person.ts';
 import type { GuardedHttp, HttpOutcome } from '../../net/guarded-http.ts';
-import { addressKey } from './failed-logins.ts';
+import { networkKey } from './failed-logins.ts';
 import { emailOf } from './person-address.ts';
 
 export interface IdentitySettings {
@@ -316,7 +316,7 @@ export function createIdentityProvider(
   }
 
   async function limited<Result>(ip: string, work: () => Promise<Result>): Promise<Result> {
-    const key = addressKey(ip);
+    const key = networkKey(ip);
     if (allWaiting >= MAX_WAITING || waiting.of(key) >= MAX_WAITING_EACH)
       throw new AppError('unavailable', { retryAfterSeconds: 5 });
     waiting.add(key, 1);

@@ -13,7 +13,7 @@ import { type Logger, maskAddresses } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createRateGate, type RateGate } from '../../lib/rate-gate.ts';
 import type { Caller } from '../../model/submission.ts';
-import { addressKey } from './failed-logins.ts';
+import { networkKey } from './failed-logins.ts';
 
 /** A refusal as its listener reports it. */
 export interface RefusalFacts {
@@ -95,7 +95,7 @@ export function createRefusals(deps: {
       deps.count(via, name);
       const row = rowOf(facts);
       const tenant = caller === null ? STRANGERS : tenantOf(caller);
-      if (caller === null) strangers.add(addressKey(ip), row, REFUSAL_LIMITS.rowsOfStranger);
+      if (caller === null) strangers.add(networkKey(ip), row, REFUSAL_LIMITS.rowsOfStranger);
       else tenants.add(tenant, row, REFUSAL_LIMITS.rowsEach);
       write(tenant, row);
     },

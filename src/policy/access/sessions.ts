@@ -22,7 +22,7 @@ import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { Recognition, SessionOf } from '../../store/topics/people.ts';
 import type { Access } from './access.ts';
-import { ADDRESS_FAILURES, addressKey, createFailedLogins } from './failed-logins.ts';
+import { ADDRESS_FAILURES, createFailedLogins, networkKey } from './failed-logins.ts';
 import type { Identified } from './identity-provider.ts';
 import type { KnownDevices } from './known-devices.ts';
 import type { Passwords } from './password-hash.ts';
@@ -319,7 +319,7 @@ export function createSessions(
     const isRight = await passwords.isRight(
       fits ? password : '',
       fits ? stored : null,
-      device === null ? addressKey(ip) : email,
+      device === null ? networkKey(ip) : email,
       device !== null,
     );
     if (!isRight || stored === null) throw failureOf(asker, failure);

@@ -167,10 +167,13 @@ describe('an SMTP credential', () => {
     expect(await login('192.0.2.9')).not.toBeNull();
   });
 
-  it('does not let one address take the places of all who wait', async () => {
+  it.each([
+    ['address', () => '192.0.2.9'],
+    ['site of IPv6', (i: number) => `2001:db8:5:${i}::1`],
+  ])('does not let one %s take the places of all who wait', async (_, ip) => {
     const { credentials } = setUp();
     const { credential, password } = await credentials.create(WANTED);
-    const flood = Array.from({ length: 100 }, (_, i) => credentials.verify('nobody', `${i}`, '192.0.2.9'));
+    const flood = Array.from({ length: 100 }, (_, i) => credentials.verify('nobody', `${i}`, ip(i)));
     const other = credentials.verify(credential.username, password, '192.0.2.10');
     const refused = (await Promise.allSettled(flood)).filter((each) => each.status === 'rejected');
     expect(refused.length).toBeGreaterThanOrEqual(90);

@@ -19,7 +19,7 @@ import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { makerEnded } from './access.ts';
-import { ADDRESS_FAILURES, addressKey, createFailedLogins } from './failed-logins.ts';
+import { ADDRESS_FAILURES, createFailedLogins, networkKey } from './failed-logins.ts';
 import { createIpMatcher } from './ip-allow-list.ts';
 import type { Grant } from './may-mint.ts';
 import { createHashTurns, type HashTurns, scryptOf } from './password-hash.ts';
@@ -96,7 +96,7 @@ export function createSmtpCredentials(
       if (row !== null && proven.get(key) === row.id) return admit(row, ip);
       const pauseSeconds = failures.pausedFor(ip);
       if (pauseSeconds !== null) throw tooManyFailures(pauseSeconds);
-      const derived = await inTurn(addressKey(ip), () =>
+      const derived = await inTurn(networkKey(ip), () =>
         hashOf(fits ? password : '', row?.salt ?? nobodysSalt, row?.costLog2 ?? costLog2),
       );
       if (row === null || derived.length !== row.hash.length || !timingSafeEqual(derived, row.hash)) {
