@@ -10,7 +10,7 @@
  */
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
-import { type AskerLine, createAskerLine } from '../lib/asker-line.ts';
+import { type AskerLine, type Askers, createAskerLine } from '../lib/asker-line.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
@@ -62,7 +62,7 @@ export interface DnsClient {
   query(
     name: string,
     type: RecordType,
-    asker?: string,
+    asker?: string | Askers,
     mayAsk?: (server: DnsServer) => boolean,
   ): Promise<DnsReply>;
   /** This server answers, and wrongly: it is asked last for a while. */
@@ -137,7 +137,7 @@ export function createDnsClient(
   async function query(
     name: string,
     type: RecordType,
-    asker = '',
+    asker: string | Askers = '',
     mayAsk: (server: DnsServer) => boolean = () => true,
   ): Promise<DnsReply> {
     const question: Question = { name: normalizeName(name), type };
@@ -200,7 +200,11 @@ export function createDnsClient(
     }
   }
 
-  function inPlace<Result>(of: AskerLine, asker: string, run: () => Promise<Result>): Promise<Result> {
+  function inPlace<Result>(
+    of: AskerLine,
+    asker: string | Askers,
+    run: () => Promise<Result>,
+  ): Promise<Result> {
     waiting += 1;
     return of(asker, () => {
       waiting -= 1;

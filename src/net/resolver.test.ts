@@ -420,3 +420,21 @@ describe('whether an answer was validated', () => {
     expect(await resolver.a('alias.test')).toMatchObject({ secure: false });
   });
 });
+
+describe('a name that several ask for', () => {
+  it('is looked up in the turn of whoever comes to it first', async () => {
+    newResolver({ maxInFlight: 4 });
+    dns.set('example.com', { A: ['192.0.2.1'], MX: ['mx.example.com'] });
+    for (let n = 0; n < 40; n++) dns.fault(`zone${n}.example`, { kind: 'drop' });
+    const many = resolver.of('many.example');
+    for (let n = 0; n < 40; n++) void many.a(`zone${n}.example`);
+    const late = many.a('example.com');
+    await dns.reached(4);
+    // Joins the question of the other, which is the last of its line.
+    const answer = resolver.of('other.example').a('example.com');
+    await withSilence(answer);
+    expect((await late).kind).toBe('found');
+    expect(new Set(dns.queries.map(({ name }) => name)).size).toBeLessThan(20);
+    expect(dns.queries.filter(({ name }) => name === 'example.com')).toHaveLength(1);
+  });
+});

@@ -5,6 +5,7 @@
  * denies the top-level domains too is not believed. Failures are cached only for a moment (RFC 9520). The cache is
  * limited in entries and bytes; the least recently used entries are removed first.
  */
+import { type Askers, createAskers } from '../lib/asker-line.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isLoopbackAddress } from '../lib/loopback.ts';
@@ -73,6 +74,8 @@ interface Since {
 /** A question under way. `fetched` is what the servers said; `served` may be an old answer in place of a failure. */
 interface Flight {
   question: number;
+  /** For whom it is asked. */
+  askers: Askers;
   done: Promise<{ fetched: Answer; served: Answer }>;
 }
 
@@ -143,7 +146,7 @@ export function createResolver(
     if (flight === undefined || !mayUse(flight)) {
       flight = startFlight(key, normalized, type, asker);
       flights.set(key, flight);
-    }
+    } else flight.askers.add(asker);
     const answers = await flight.done;
     if (since === null) return answers.served;
     if (answers.fetched.kind === 'failure') since.failed.set(key, answers.fetched);
@@ -153,13 +156,14 @@ export function createResolver(
   function startFlight(key: string, name: string, type: RecordType, asker: string): Flight {
     questions += 1;
     const question = questions;
-    const done = fetchThroughAliases(name, type, asker).then((answer) => {
+    const askers = createAskers(asker);
+    const done = fetchThroughAliases(name, type, askers).then((answer) => {
       // Flushed or asked anew meanwhile: correct for those who waited, but must not be cached.
       if (flights.get(key)?.question !== question) return { fetched: answer, served: answer };
       flights.delete(key);
       return { fetched: answer, served: settle(key, answer, question) };
     });
-    return { question, done };
+    return { question, askers, done };
   }
 
   /** Caches what was fetched. Returns it, or what was known before if that may be used in place of a failure. */
@@ -219,13 +223,13 @@ export function createResolver(
     return { ...answer, ...lifetime };
   }
 
-  async function fetchThroughAliases(name: string, type: RecordType, asker: string): Promise<Answer> {
+  async function fetchThroughAliases(name: string, type: RecordType, askers: Askers): Promise<Answer> {
     const seen = new Set([name]);
     let target = name;
     let secure = true;
     let aliasTtlSeconds = Number.POSITIVE_INFINITY;
     for (;;) {
-      const reply = await askBelievable(target, type, asker);
+      const reply = await askBelievable(target, type, askers);
       if (reply.kind === 'failure') {
         if (reply.reason !== 'malformed' && reply.reason !== 'local') noteUnanswered(zoneOf(target));
         return reply;
@@ -261,16 +265,16 @@ export function createResolver(
   }
 
   /** Without answers of servers that deny every domain: such a server lost its way to the DNS of the internet. */
-  async function askBelievable(name: string, type: RecordType, asker: string): Promise<DnsReply> {
+  async function askBelievable(name: string, type: RecordType, askers: Askers): Promise<DnsReply> {
     const liars = new Set<DnsServer>();
     for (;;) {
-      const reply = await client.query(name, type, asker, (server) => !liars.has(server));
+      const reply = await client.query(name, type, askers, (server) => !liars.has(server));
       if (reply.kind === 'failure') {
         if (liars.size === 0) return reply;
         break;
       }
       if (reply.message.responseCode !== responseCodes.nameError) return reply;
-      if (!(await deniesAll(reply.server, name, asker))) return reply;
+      if (!(await deniesAll(reply.server, name, askers))) return reply;
       liars.add(reply.server);
       client.askLast(reply.server);
     }
@@ -284,18 +288,18 @@ export function createResolver(
   }
 
   /** A domain of its own, as within a company, is believed to exist by itself. */
-  async function deniesAll(server: DnsServer, name: string, asker: string): Promise<boolean> {
+  async function deniesAll(server: DnsServer, name: string, askers: Askers): Promise<boolean> {
     const top = name.slice(name.lastIndexOf('.') + 1);
-    return (await denies(server, top, asker)) && denies(server, ALWAYS_THERE, asker);
+    return (await denies(server, top, askers)) && denies(server, ALWAYS_THERE, askers);
   }
 
-  function denies(server: DnsServer, top: string, asker: string): Promise<boolean> {
+  function denies(server: DnsServer, top: string, askers: Askers): Promise<boolean> {
     const key = `${server.address} ${server.port} ${top}`;
     const now = clock.monotonicMs();
     const known = denials.get(key);
     if (known !== undefined && now < known.untilMs) return known.isDenied;
     const isDenied = client
-      .query(top, 'NS', asker, (one) => one === server)
+      .query(top, 'NS', askers, (one) => one === server)
       .then((reply) => reply.kind === 'message' && reply.message.responseCode === responseCodes.nameError);
     denials.set(key, { untilMs: now + DENIAL_MS, isDenied });
     return isDenied;

@@ -7,16 +7,22 @@ import type { DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
 import type { CachingResolver } from '../../../net/resolver.ts';
 import { createEndpoints } from './endpoints.ts';
 
-it('whether a domain has a TLS policy is asked again after a minute, or once its DNS is forgotten', async () => {
+function setUp() {
   const clock = createVirtualClock();
-  let secure = false;
+  const world = { secure: false, askers: [] as string[] };
   const mx = async (): Promise<DnsAnswer<MxRecord>> => ({
     ...{ kind: 'found', records: [{ preference: 1, exchange: 'mx.example.net' }], ttlSeconds: 60 },
-    secure,
+    secure: world.secure,
   });
   const endpoints = createEndpoints(
     {
-      resolver: { of: () => ({ mx }), flush() {} } as unknown as CachingResolver,
+      resolver: {
+        of(asker: string) {
+          world.askers.push(asker);
+          return { mx };
+        },
+        flush() {},
+      } as unknown as CachingResolver,
       random: createSystemRandom(),
       clock,
       filter: { check: () => ({ allowed: true, listed: false }) },
@@ -26,13 +32,26 @@ it('whether a domain has a TLS policy is asked again after a minute, or once its
     },
     { mxPort: 25, ipv6: false },
   );
+  return { clock, world, endpoints };
+}
+
+it('whether a domain has a TLS policy is asked again after a minute, or once its DNS is forgotten', async () => {
+  const { clock, world, endpoints } = setUp();
   const asks = () => endpoints.asksForTls('example.net', 'example.com');
   expect(await asks()).toBe(false);
-  secure = true;
+  world.secure = true;
   expect(await asks()).toBe(false);
   endpoints.forget('example.net');
   expect(await asks()).toBe(true);
-  secure = false;
+  world.secure = false;
   await clock.advance(60_000);
   expect(await asks()).toBe(false);
+});
+
+it('whether a domain has a TLS policy is asked once for each sender who waits for it', async () => {
+  const { world, endpoints } = setUp();
+  const senders = ['a.example', 'b.example', 'a.example', 'b.example'];
+  const asks = () => Promise.all(senders.map((sender) => endpoints.asksForTls('example.net', sender)));
+  expect([...(await asks()), ...(await asks())]).toEqual(Array(8).fill(false));
+  expect(world.askers).toEqual(['a.example', 'b.example']);
 });

@@ -9,6 +9,7 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { isLoopbackAddress } from '../../../lib/loopback.ts';
 import type { Random } from '../../../lib/random.ts';
+import { createSharedWork } from '../../../lib/shared-work.ts';
 import type { Route } from '../../../model/route.ts';
 import type { AddressCheck } from '../../../net/address-filter.ts';
 import { type MxHost, resolveMxHosts } from '../../../net/mx-hosts.ts';
@@ -79,8 +80,8 @@ const MAX_ADDRESSES = 5;
 const CONNECT_ALL_MS = 60_000;
 const NONE_TRIED: Pick<TriedHosts, 'has'> = { has: () => false };
 const AVOID_IPV6_MS = 24 * 3_600_000;
-const ASKING_KEPT_MS = 60_000;
-const MAX_ASKING = 10_000;
+const ASKED_KEPT_MS = 60_000;
+const MAX_ASKED = 10_000;
 
 interface Deps {
   resolver: CachingResolver;
@@ -97,20 +98,24 @@ interface Deps {
 export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
   const { resolver, random, clock, filter, mtaSts, counters } = deps;
   const ipv4Only = deps.egressMemory.facts('ipv4-only', readFlag, AVOID_IPV6_MS);
-  const asking = new BoundedMap<string, { answer: Promise<boolean>; untilMs: number }>(MAX_ASKING);
+  const asked = new BoundedMap<string, { answer: boolean; untilMs: number }>(MAX_ASKED);
+  const asking = createSharedWork<boolean>();
   return {
     find: (target, recipientDomain, wish = {}) =>
       target.kind === 'relay' ? relay(target, recipientDomain, wish) : mx(recipientDomain, wish),
     forget(recipientDomain) {
       resolver.flush(recipientDomain);
-      asking.delete(recipientDomain);
+      asked.delete(recipientDomain);
+      asking.forget();
     },
     asksForTls(recipientDomain, senderDomain) {
-      const known = asking.get(recipientDomain);
-      if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.answer;
-      const answer = lookUpPolicy(recipientDomain, senderDomain);
-      asking.set(recipientDomain, { answer, untilMs: clock.monotonicMs() + ASKING_KEPT_MS });
-      return answer;
+      const known = asked.get(recipientDomain);
+      if (known !== undefined && clock.monotonicMs() < known.untilMs) return Promise.resolve(known.answer);
+      return asking.of(
+        `${senderDomain} ${recipientDomain}`,
+        () => lookUpPolicy(recipientDomain, senderDomain),
+        (answer) => asked.set(recipientDomain, { answer, untilMs: clock.monotonicMs() + ASKED_KEPT_MS }),
+      );
     },
     avoidIpv6(recipientDomain) {
       ipv4Only.set(recipientDomain, true, clock.now() + AVOID_IPV6_MS);

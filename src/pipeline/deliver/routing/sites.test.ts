@@ -208,6 +208,16 @@ describe('the look-up of a domain', () => {
     sites.nameOf(to('one.test', { senderDomain: 'other.example' }));
     expect(askers).toEqual(['shop.example', 'other.example']);
   });
+
+  it('is made for each sender whose mail waits for it', async () => {
+    const { askers, sites } = world();
+    const name = sites.nameOf(to('one.test'));
+    const first = sites.lookUp('one.test', 'shop.example');
+    for (const senderDomain of ['other.example', 'shop.example', 'other.example'])
+      expect(sites.nameOf(to('one.test', { senderDomain }))).toBe(name);
+    await first;
+    expect(askers).toEqual(['shop.example', 'other.example']);
+  });
 });
 
 describe('a domain that moves to other hosts', () => {

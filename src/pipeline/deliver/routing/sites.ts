@@ -20,7 +20,7 @@ import { type SiteName, siteNameOf } from './site-key.ts';
 /** The meaning of a name from `nameOf`. */
 export type Site =
   | { kind: 'sandbox' }
-  /** Not known yet: call `lookUp` for the domain. `sender`: the sender domain that asks. */
+  /** Not known yet: call `lookUp` for the domain. `sender`: the sender domain that asked first; others look it up themselves. */
   | { kind: 'unresolved'; domain: string; sender: string }
   | SitePath;
 
@@ -147,9 +147,12 @@ export function createSites(deps: {
         known.site,
       );
     }
+    const { senderDomain: sender } = recipient;
     const unresolved = unresolvedName(recipientDomain);
-    if (!names.has(unresolved))
-      names.set(unresolved, { kind: 'unresolved', domain: recipientDomain, sender: recipient.senderDomain });
+    const there = names.get(unresolved);
+    if (there === undefined) names.set(unresolved, { kind: 'unresolved', domain: recipientDomain, sender });
+    // Its mail must not wait behind all that the first sender looks up.
+    else if (there.kind === 'unresolved' && there.sender !== sender) void lookUp(recipientDomain, sender);
     return unresolved;
   }
 
@@ -179,7 +182,7 @@ export function createSites(deps: {
   }
 
   function lookUp(domain: string, sender: string): Promise<void> {
-    return asking.of(domain, () => ask(domain, sender));
+    return asking.of(`${sender} ${domain}`, () => ask(domain, sender));
   }
 
   async function ask(domain: string, sender: string): Promise<void> {

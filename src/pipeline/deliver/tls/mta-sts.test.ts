@@ -339,3 +339,19 @@ it('a domain without a record costs one question', async () => {
   expect(fetched).toEqual([]);
   expect(failures).toEqual([]);
 });
+
+it('asks for each sender who waits, and fetches the policy once', async () => {
+  announce('one');
+  serve(policy('enforce'));
+  const askers: string[] = [];
+  const { of } = resolver;
+  resolver.of = (asker) => {
+    askers.push(asker);
+    return of(asker);
+  };
+  const senders = ['a.example', 'b.example', 'a.example'];
+  const found = await Promise.all(senders.map((sender) => sts.policyOf('example.net', sender)));
+  expect(found.map((one) => one?.mode)).toEqual(['enforce', 'enforce', 'enforce']);
+  expect(askers.slice(0, 2)).toEqual(['a.example', 'b.example']);
+  expect(fetched).toHaveLength(1);
+});

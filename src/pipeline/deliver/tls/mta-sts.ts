@@ -90,6 +90,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   /** The stored policies, and when each may be fetched again. */
   const known = new BoundedMap<string, Known>(MAX_REMEMBERED);
   const looking = createSharedWork<MtaStsPolicy | null>();
+  const renewing = createSharedWork<boolean>();
   const fetches = new Set<Fetch>();
   const renewals = createRounds({
     clock,
@@ -101,7 +102,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
 
   return {
     policyOf(domain, sender) {
-      return looking.of(domain, () =>
+      return looking.of(`${sender} ${domain}`, () =>
         look(domain, sender).catch((cause: unknown) => {
           // The store cannot be read: neither the current announcement nor an earlier policy is known.
           log.warn({ domain, err: cause }, 'the MTA-STS policy of a domain could not be looked up');
@@ -119,7 +120,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     // A policy with mode "none" requires nothing, and is kept like any other until it expires.
     const isKnown = entry.stored?.policyId === id && isCurrent(entry.stored);
     if (id !== null && !isKnown && clock.monotonicMs() >= entry.notBeforeMs)
-      await renew(domain, id, entry, sender);
+      await renewing.of(domain, () => renew(domain, id, entry, sender));
     return inForce(entry.stored);
   }
 
@@ -168,11 +169,11 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   }
 
   async function remembered(domain: string): Promise<Known> {
+    const stored = known.has(domain) ? null : await store.getMtaSts({ domain });
     const found = known.get(domain);
     if (found !== undefined) return found;
-    const entry: Known = { stored: await store.getMtaSts({ domain }), notBeforeMs: 0 };
+    const entry: Known = { stored, notBeforeMs: 0 };
     known.set(domain, entry);
-    const { stored } = entry;
     const now = clock.now();
     // It was fetched while the clock was ahead: its time counts from now.
     if (stored !== null && stored.fetchedAt > now) {
@@ -242,7 +243,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     if (entry.stored === null || entry.stored.fetchedAt < found.fetchedAt) entry.stored = found;
     const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
     const mayFetch = id !== null && clock.monotonicMs() >= entry.notBeforeMs;
-    if (mayFetch && (await renew(domain, id, entry, OWN))) return;
+    if (mayFetch && (await renewing.of(domain, () => renew(domain, id, entry, OWN)))) return;
     const { stored } = entry;
     const renewFailures = stored.renewFailures + 1;
     const waitMs = Math.min(RENEW_AFTER_MS, RENEW_EVERY_MS * 2 ** Math.min(stored.renewFailures, 10));
