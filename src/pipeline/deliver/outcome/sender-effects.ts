@@ -9,6 +9,7 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { countAtEnd } from '../../../lib/edges.ts';
 import { type Logger, maskAddresses } from '../../../lib/log.ts';
+import { zoneOf } from '../../../net/dns-name.ts';
 import { createThreshold } from '../../../policy/limits/shaping/threshold.ts';
 import {
   domainKey,
@@ -76,8 +77,9 @@ export function createSenderEffects({ clock, log, overrides, authFailing, holdBu
         );
         authFailing(senderDomain, provider ?? site);
       } else if (sender === 'bulk-held') {
-        // One receiver may be wrong about a list, or wish to do harm: it counts once. A relay is the operator's own.
-        const from = outcome.facts.route === 'relay' ? undefined : (provider ?? site);
+        // One receiver may be wrong about a list, or wish to do harm: it counts once, whatever names it has below its own. A
+        // relay is the operator's own.
+        const from = outcome.facts.route === 'relay' ? undefined : (provider ?? zoneOfSite(site));
         if (listings.happened(senderDomain, nowMs, from)) holdBulk(senderDomain, why);
       } else if (sender === 'slowed' && verdict.scope === 'sender_domain') {
         if (!complaints.happened(key, nowMs)) return;
@@ -114,3 +116,8 @@ export function createSenderEffects({ clock, log, overrides, authFailing, holdBu
 }
 
 const PAUSED = { param: 'suspended', value: 'yes' } as const;
+
+/** Of its first host, which stands before what a name may have more: other hosts, relays. */
+function zoneOfSite(site: string): string {
+  return zoneOf(site.split(/[+|]/, 1)[0] ?? site);
+}

@@ -132,6 +132,7 @@ describe('what replies teach about a sender domain', () => {
     const at = (site: string) => ({ source: '', site, provider: null });
     const listed = reply('url_or_domain_blocklisted');
     for (let n = 0; n < 9; n++) onOutcome(listed, at('one.example'));
+    for (let n = 0; n < 9; n++) onOutcome(listed, at(`mx${n}.one.example+1~${'0'.repeat(24)}`));
     onOutcome(listed, at('two.example'));
     expect(held).toEqual([]);
     onOutcome(listed, at('three.example'));
