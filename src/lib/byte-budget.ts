@@ -1,7 +1,7 @@
 /**
  * Limits how many octets of bodies, of answers or of arriving mail are in memory at once: each has its own limit, but their
  * number has none. Each opens a share for its owner, takes what it holds, and returns everything at its end. The caller
- * refuses what does not fit: an owner gets at most half, strangers all together a quarter, and a quarter is left to small
+ * refuses what does not fit: an owner, under each of its names, gets at most half, strangers all together a quarter, and a quarter is left to small
  * ones. A single one always fits.
  */
 import { memoryOfProcess } from './memory.ts';
@@ -15,8 +15,8 @@ export interface ByteShare {
 }
 
 export interface ByteBudget {
-  /** `stranger`: nobody knows yet who it is. */
-  open(owner: string, stranger?: boolean): ByteShare;
+  /** `names`: of the owner. `stranger`: nobody knows yet who it is. */
+  open(names: readonly string[], stranger?: boolean): ByteShare;
 }
 
 /** So much fits while others fill what large ones may. */
@@ -35,21 +35,21 @@ export function createByteBudget(mostBytes: number, memoryBytes = memoryOfProces
   let total = 0;
   let ofStrangers = 0;
   return {
-    open(owner, stranger = false) {
+    open(names, stranger = false) {
       const ownPart = maxBytes * (stranger ? OF_STRANGER : OF_OWNER);
       let taken = 0;
       let ended = false;
       const add = (bytes: number): void => {
         total += bytes;
         taken += bytes;
-        held.add(owner, bytes);
+        for (const name of names) held.add(name, bytes);
         if (stranger) ofStrangers += bytes;
       };
       return {
         take(bytes) {
           const most = taken + bytes > SMALL_BYTES ? maxBytes * OF_LARGE : maxBytes;
           const isFull = total > taken && total + bytes > most;
-          const hasItsPart = held.of(owner) > taken && held.of(owner) + bytes > ownPart;
+          const hasItsPart = names.some((name) => held.of(name) > taken && held.of(name) + bytes > ownPart);
           const haveTheirPart =
             stranger && ofStrangers > taken && ofStrangers + bytes > maxBytes * OF_STRANGERS;
           if (ended || isFull || hasItsPart || haveTheirPart) return false;

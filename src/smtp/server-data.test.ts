@@ -162,9 +162,9 @@ describe('the octets of a message', () => {
   it('take shared memory as they come, and give it all back', () => {
     const memory = createByteBudget(40_000);
     const limits = { maxBytes: 100_000, maxLineBytes: 998 };
-    const small = createDataReader(limits, 0, memory.open('a'));
+    const small = createDataReader(limits, 0, memory.open(['a']));
     small.read(Buffer.from('a\r\n'), 0);
-    const large = createDataReader(limits, 0, memory.open('b'));
+    const large = createDataReader(limits, 0, memory.open(['b']));
     large.read(Buffer.from(`${'a'.repeat(98)}\r\n`.repeat(500)), 0);
     expect(large.fault()).toBe('no-room');
     small.read(Buffer.from('b\r\n.\r\n'), 0);
@@ -172,7 +172,7 @@ describe('the octets of a message', () => {
     small.release();
     small.release();
     large.release();
-    expect([memory.open('a').take(20_000), memory.open('b').take(20_000)]).toEqual([true, true]);
+    expect([memory.open(['a']).take(20_000), memory.open(['b']).take(20_000)]).toEqual([true, true]);
   });
 
   it('say whether one of them is above 127', () => {

@@ -91,7 +91,7 @@ function ownedBySender(): { open: () => ServerHandler; waiting: () => number } {
     let owner: string | null = null;
     return {
       ...handler,
-      owner: () => owner,
+      owner: () => (owner === null ? null : [owner]),
       onMail: async ({ address }) => {
         owner = address?.local ?? null;
         return null;

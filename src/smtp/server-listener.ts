@@ -74,7 +74,7 @@ interface Connection {
   /** It must log in and has not, so that another one may have its place. */
   isStranger(): boolean;
   /** As the shares of memory and connections are counted. */
-  owner(): string;
+  owner(): readonly string[];
   destroy(): void;
 }
 
@@ -229,11 +229,12 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   /** Those that are being answered stay: their message may be stored already, and would be sent again. */
   function oldestOfMost(): Connection | null {
     const counts = createTally();
-    for (const connection of connections) counts.add(connection.owner(), 1);
+    for (const connection of connections) for (const name of connection.owner()) counts.add(name, 1);
+    const has = (connection: Connection) => Math.max(...connection.owner().map(counts.of));
     let found: Connection | null = null;
     for (const each of connections) {
       if (each.session.isAnswering()) continue;
-      if (found === null || counts.of(each.owner()) > counts.of(found.owner())) found = each;
+      if (found === null || has(each) > has(found)) found = each;
     }
     return found;
   }
@@ -256,7 +257,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       startTls = true,
       minLabels = 2,
     } = deps.terms({ ip, connections: sockets });
-    const owner = () => handler.owner?.() ?? deps.ownerKey(ip);
+    const owner = () => handler.owner?.() ?? [deps.ownerKey(ip)];
     const session = createServerSession(
       {
         clock,

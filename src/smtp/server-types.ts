@@ -84,7 +84,7 @@ export interface ServerHandler {
   /** The positive reply takes responsibility for the message: it is given only after it is stored safely. */
   onMessage(envelope: ServerEnvelope, message: ReceivedMessage, facts: SessionFacts): Promise<ServerReply>;
   /** Whose mail it is, as far as it is known: they share memory and connections with others. null: the peer's address is all. */
-  owner?(): string | null;
+  owner?(): readonly string[] | null;
   /** One of the above rejected: the reply to it; null = it was reported, and the peer gets 451. */
   onFailure(error: unknown): ServerReply | null;
   /**

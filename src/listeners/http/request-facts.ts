@@ -5,7 +5,7 @@
 import { plainIp } from '../../lib/loopback.ts';
 import type { Caller } from '../../model/submission.ts';
 import { networkKey } from '../../policy/access/failed-logins.ts';
-import { lineOf } from '../../policy/access/rights.ts';
+import { sharersOf } from '../../policy/access/rights.ts';
 import { METADATA_PREFIX } from './route.ts';
 
 /** Of Fastify's request. */
@@ -60,9 +60,10 @@ export function clientIp({ ip }: Pick<Given, 'ip'>): string {
   return plainIp(ip ?? '');
 }
 
-/** Whoever shares a line of tokens shares this; without a token, whoever has the same address. */
-export function ownerOf({ caller, from }: { caller: Caller | null; from: { ip: string } | null }): string {
-  return caller === null ? `from ${networkKey(from?.ip ?? '')}` : lineOf(caller);
+/** The names under which its memory is counted; without a token, its site. */
+export function ownerOf(request: { caller: Caller | null; from: { ip: string } | null }): readonly string[] {
+  const { caller, from } = request;
+  return caller === null ? [`from ${networkKey(from?.ip ?? '')}`] : sharersOf(caller);
 }
 
 /** `POST http://host/path` (RFC 9112 §3.2.2) → `/path`. */

@@ -27,7 +27,7 @@ function open(options: { maxWorkers?: number; maxQueue?: number } = {}) {
   );
   pools.push(pool);
   const run = (tenant: string, subject: string) =>
-    pool.run(tenant, 'names', { texts: { subject, html: null, text: null } });
+    pool.run([tenant], 'names', { texts: { subject, html: null, text: null } });
   return { clock, pool, run };
 }
 const codeOf = (error: unknown) => (error as { problems?: { name: string }[] }).problems?.[0]?.name;
@@ -51,6 +51,19 @@ describe('the worker pool', () => {
     expect(done.slice(4)).toEqual(['hang request-too-complex', 'a2']);
   });
 
+  it('counts all lines of tokens for one domain together', async () => {
+    const { pool, run, clock } = open({ maxWorkers: 2 });
+    const texts = { subject: 'hang', html: null, text: null };
+    const hanging = [1, 2, 3].map((line) =>
+      pool.run([`line ${line}`, 'domain a'], 'names', { texts }).catch(codeOf),
+    );
+    expect(await run('b', 'b1')).toEqual({ ok: true, names: ['b1'] });
+    clock.advance(10_000);
+    await Promise.all(hanging.slice(0, 2));
+    clock.advance(10_000);
+    expect(await Promise.all(hanging)).toEqual(Array(3).fill('request-too-complex'));
+  });
+
   it('ends what passes its deadline with its thread, and goes on with another one', async () => {
     const { run, clock } = open({ maxWorkers: 2 });
     const hanging = [run('a', 'hang'), run('a', 'hang')].map((job) => job.catch(codeOf));
@@ -70,7 +83,7 @@ describe('the worker pool', () => {
       asked.resolve();
       return answer.promise;
     };
-    const job = pool.run('a', 'names', { texts: { subject: 'ask', html: null, text: null } }, { personal });
+    const job = pool.run(['a'], 'names', { texts: { subject: 'ask', html: null, text: null } }, { personal });
     const ended = job.catch(codeOf);
     await asked.promise;
     clock.advance(60_000);
@@ -108,7 +121,7 @@ describe('the worker pool', () => {
   it('ends a job at a deadline of its own', async () => {
     const { pool, clock } = open();
     const texts = { subject: 'hang', html: null, text: null };
-    const job = pool.run('a', 'names', { texts }, { deadlineMs: 2_000 }).catch(codeOf);
+    const job = pool.run(['a'], 'names', { texts }, { deadlineMs: 2_000 }).catch(codeOf);
     clock.advance(2_000);
     expect(await job).toBe('request-too-complex');
   });

@@ -27,11 +27,11 @@ export type PersonalLookUp = (facts: PersonalFacts) => Promise<PersonalOptions |
 
 export interface WorkerPool {
   /**
-   * Does a job for `tenant`; its bytes are transferred. `deadlineMs` in place of the pool's own. Throws AppError unavailable (queue full, closing),
+   * Does a job for a tenant of these names (`sharersOf`); its bytes are transferred. `deadlineMs` in place of the pool's own. Throws AppError unavailable (queue full, closing),
    * request-too-complex (deadline) or internal (the worker failed).
    */
   run<Kind extends JobKind>(
-    tenant: string,
+    tenant: readonly string[],
     kind: Kind,
     job: JobOf<Kind>,
     more?: { personal?: PersonalLookUp; deadlineMs?: number },
@@ -51,7 +51,7 @@ export interface WorkerPoolOptions {
 }
 
 interface Waiting {
-  tenant: string;
+  tenant: readonly string[];
   kind: JobKind;
   job: JobOf<JobKind>;
   personal: PersonalLookUp | null;
@@ -75,7 +75,7 @@ export function createWorkerPool(
 ): WorkerPool {
   const entry = options.entry ?? new URL('./worker.ts', import.meta.url);
   const seats = new Set<Seat>();
-  /** Waiting jobs by tenant; the one served longest ago comes first. */
+  /** Waiting jobs by the names of their tenant; the one served longest ago comes first. */
   const queues = new Map<string, Waiting[]>();
   const maxOfOne = Math.max(1, Math.ceil((options.maxQueue * 3) / 4));
   let closed = false;
@@ -83,7 +83,7 @@ export function createWorkerPool(
   return {
     run(tenant, kind, job, { personal = null, deadlineMs = options.deadlineMs } = {}) {
       if (closed) return Promise.reject(new AppError('unavailable', { retryAfterSeconds: 5 }));
-      const own = queues.get(tenant)?.length ?? 0;
+      const own = most(tenant, [...queues.values()].flat());
       if (waitingJobs() >= options.maxQueue || own >= maxOfOne) {
         const message = 'Too many large requests are waiting';
         return Promise.reject(new AppError('unavailable', { message, retryAfterSeconds: 1 }));
@@ -99,8 +99,8 @@ export function createWorkerPool(
           resolve: resolve as (result: unknown) => void,
           reject,
         };
-        const queue = queues.get(tenant);
-        if (queue === undefined) queues.set(tenant, [waiting]);
+        const queue = queues.get(tenant.join('\n'));
+        if (queue === undefined) queues.set(tenant.join('\n'), [waiting]);
         else queue.push(waiting);
         dispatch();
       });
@@ -136,9 +136,10 @@ export function createWorkerPool(
 
   /** The next tenant that may have a thread. */
   function nextTenant(): string | null {
-    for (const tenant of queues.keys()) {
-      const held = [...seats].filter(({ current }) => current?.tenant === tenant).length;
-      const free = options.maxWorkers + 1 - [...seats].filter(({ current }) => current !== null).length;
+    for (const [tenant, [first]] of queues) {
+      const busy = [...seats].flatMap(({ current }) => current ?? []);
+      const held = most(first?.tenant ?? [], busy);
+      const free = options.maxWorkers + 1 - busy.length;
       if (free > 0 && held < options.maxWorkers && (free > 1 || held === 0)) return tenant;
     }
     return null;
@@ -223,6 +224,11 @@ export function createWorkerPool(
     lost?.reject(closed ? new AppError('unavailable') : error);
     if (!closed) dispatch();
   }
+}
+
+/** How many jobs a tenant has under the name that has most. */
+function most(tenant: readonly string[], jobs: readonly Waiting[]): number {
+  return Math.max(0, ...tenant.map((name) => jobs.filter((job) => job.tenant.includes(name)).length));
 }
 
 function soleOwner(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -202,6 +202,20 @@ it('says that it will pass where the store is away, at a login and at MAIL, and 
   expect(errors.map((error) => open.onFailure(error))).toMatchObject([later, later]);
 });
 
+describe('a credential', () => {
+  it('shares memory and connections with what its maker made, and with its domain', async () => {
+    const grant = { ...GRANT, rateShares: [{ key: 'maker', perSecond: null }] };
+    for (const name of ['a', 'b']) {
+      const wanted = { name, domain: 'example.com', sandbox: false, notices: true, grant };
+      const { credential, password } = await credentials.create(wanted);
+      const session = openSession();
+      expect(session.owner?.()).toBeNull();
+      await logIn(session, credential.username, password);
+      expect(session.owner?.()).toEqual(['line maker', 'domain example.com']);
+    }
+  });
+});
+
 describe('the idempotency keys of a credential', () => {
   it('are its own, also beside another one that the same token made', async () => {
     const owners: string[] = [];

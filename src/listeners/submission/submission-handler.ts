@@ -18,7 +18,7 @@ import type { RawAcceptance } from '../../pipeline/accept/acceptance.ts';
 import { senderRefusal } from '../../pipeline/accept/sender-refusal.ts';
 import type { Access } from '../../policy/access/access.ts';
 import type { Refusals } from '../../policy/access/refusals.ts';
-import { requireScope } from '../../policy/access/rights.ts';
+import { requireScope, sharersOf } from '../../policy/access/rights.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
 import { lastReply, reply } from '../../smtp/server-reply.ts';
 import type {
@@ -96,7 +96,7 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
   let fromDomain: string | null = null;
 
   return {
-    owner: () => caller?.owner ?? null,
+    owner: () => (caller === null ? null : sharersOf(caller)),
 
     async onAuth(attempt) {
       try {

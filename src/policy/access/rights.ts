@@ -27,6 +27,14 @@ export function lineOf({ owner, bounds }: Caller): string {
   return bounds?.rateShares[0]?.key ?? owner;
 }
 
+/**
+ * The names under which a caller's part of what all use is counted: the line of its tokens, and its domains. A tenant may have
+ * several lines, of tokens and people that the operator made, and several domains.
+ */
+export function sharersOf(caller: Caller): readonly string[] {
+  return [`line ${lineOf(caller)}`, ...(callerDomains(caller) ?? []).map((name) => `domain ${name}`)];
+}
+
 /** Throws AppError `scope-missing` unless the caller's token is for all domains. */
 export function requireAllDomains(caller: Caller): void {
   if (callerDomains(caller) === undefined) return;

@@ -24,9 +24,9 @@ const read = (bytes: Uint8Array, share: ByteShare, maxBytes = 64 * MB) =>
 it('inflates no more of a body than there is room for', async () => {
   const bomb = gzipSync(new Uint8Array(64 * MB));
   const budget = createByteBudget(4 * MB);
-  budget.open('other').take(1);
+  budget.open(['other']).take(1);
   let taken = 0;
-  const own = budget.open('me');
+  const own = budget.open(['me']);
   const counted: ByteShare = {
     take(bytes) {
       expect(bytes).toBeLessThan(MB);
@@ -36,7 +36,7 @@ it('inflates no more of a body than there is room for', async () => {
     },
     end: () => own.end(),
   };
-  budget.open('me').take(1);
+  budget.open(['me']).take(1);
   await expect(read(bomb, counted)).rejects.toMatchObject({ problems: [{ name: 'unavailable' }] });
   expect(taken).toBeGreaterThan(bomb.length);
   expect(taken).toBeLessThanOrEqual(2 * MB);
@@ -44,7 +44,7 @@ it('inflates no more of a body than there is room for', async () => {
 
 it('gives the whole of one that fits, and says of the others what is wrong', async () => {
   const text = Buffer.from('all of it, '.repeat(100_000));
-  const share = () => createByteBudget(64 * MB).open('me');
+  const share = () => createByteBudget(64 * MB).open(['me']);
   expect(Buffer.compare(await read(gzipSync(text), share()), text)).toBe(0);
   expect(await read(gzipSync(''), share())).toHaveLength(0);
   const refusals: [Uint8Array, number, string][] = [
@@ -60,17 +60,17 @@ it('gives the whole of one that fits, and says of the others what is wrong', asy
 it('takes all of a body that came with its headers, also where one read gives a part of it', async () => {
   const parts = [Buffer.from('{"a":'), Buffer.from('1}'), null];
   const stream = { complete: true, headers: {}, read: () => parts.shift() } as unknown as IncomingMessage;
-  const share = createByteBudget(MB).open('me');
+  const share = createByteBudget(MB).open(['me']);
   const body = await readBody(stream, { maxBytes: 7, withinMs: 1, clock: systemClock, share });
   expect(Buffer.from(body).toString()).toBe('{"a":1}');
 });
 
 it('gives back what a body took that was refused, whether its request ends or not', async () => {
   const budget = createByteBudget(MB);
-  const share = budget.open('me');
+  const share = budget.open(['me']);
   share.take(MB);
   await expect(read(Buffer.from('no gzip'), share)).rejects.toThrow(AppError);
-  expect(budget.open('other').take(MB)).toBe(true);
+  expect(budget.open(['other']).take(MB)).toBe(true);
 });
 
 it('holds a body that comes octet by octet in about its own size', async () => {
@@ -83,7 +83,7 @@ it('holds a body that comes octet by octet in about its own size', async () => {
   };
   const stream = new PassThrough();
   const request = Object.assign(stream, { headers: {} }) as unknown as IncomingMessage;
-  const share = createByteBudget(MB).open('me');
+  const share = createByteBudget(MB).open(['me']);
   const body = readBody(request, { maxBytes: MB, withinMs: 60_000, clock: systemClock, share });
   const before = held();
   const OCTETS = 200_000;

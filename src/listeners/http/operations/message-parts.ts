@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Caller } from '../../../model/submission.ts';
-import { lineOf } from '../../../policy/access/rights.ts';
+import { sharersOf } from '../../../policy/access/rights.ts';
 import type { ApiParts } from '../deps.ts';
 import { rawOperation } from '../operation.ts';
 import { type ApiRoute, refuse } from '../route.ts';
@@ -27,7 +27,7 @@ export function messagePartOperations({ store, captured }: ApiParts): readonly A
       media: 'text/html',
       errors: ['content-expired'],
       handle: async ({ caller, params, query }) =>
-        pageAnswer(captured, await contentOf(caller, params.id), lineOf(caller), query.RemoteImages),
+        pageAnswer(captured, await contentOf(caller, params.id), sharersOf(caller), query.RemoteImages),
     }),
     rawOperation({
       id: 'getEmailAttachment',
@@ -41,7 +41,7 @@ export function messagePartOperations({ store, captured }: ApiParts): readonly A
       media: '*/*',
       errors: ['content-expired'],
       handle: async ({ caller, params }) =>
-        fileAnswer(captured, () => contentOf(caller, params.id), lineOf(caller), params.place),
+        fileAnswer(captured, () => contentOf(caller, params.id), sharersOf(caller), params.place),
     }),
   ];
 

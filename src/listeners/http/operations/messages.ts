@@ -26,7 +26,7 @@ import {
 } from '../../../model/status.ts';
 import type { Caller, KeptFields } from '../../../model/submission.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
-import { lineOf } from '../../../policy/access/rights.ts';
+import { sharersOf } from '../../../policy/access/rights.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import {
   type Answer,
@@ -253,7 +253,7 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
         const message = withReasons(await ownMessage(store, caller, params.id), traffic, now);
         const detail = toDetail(message, caller, now);
         const bytes = await store.readContent({ messageSeq: message.seq });
-        if (bytes !== null) return captured.detail(bytes, detail, 'email', lineOf(caller));
+        if (bytes !== null) return captured.detail(bytes, detail, 'email', sharersOf(caller));
         return { ...detail, HTMLContent: null, PlainContent: null, Attachments: null };
       },
     }),

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
 import type { SpamReport } from '../../../model/spam.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { lineOf } from '../../../policy/access/rights.ts';
+import { lineOf, sharersOf } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
@@ -153,7 +153,7 @@ export function sandboxOperations({
       errors: ['content-expired'],
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        return search.detailOf(capture, lineOf(caller));
+        return search.detailOf(capture, sharersOf(caller));
       },
     }),
     operation({
@@ -202,7 +202,7 @@ export function sandboxOperations({
       errors: ['content-expired'],
       handle: async ({ caller, params, query }) => {
         const capture = await ownCapture(caller, params.id);
-        return pageAnswer(captured, await search.bytesOf(capture), lineOf(caller), query.RemoteImages);
+        return pageAnswer(captured, await search.bytesOf(capture), sharersOf(caller), query.RemoteImages);
       },
     }),
     operation({
@@ -243,7 +243,7 @@ export function sandboxOperations({
       errors: ['content-expired'],
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        return fileAnswer(captured, () => search.bytesOf(capture), lineOf(caller), params.place);
+        return fileAnswer(captured, () => search.bytesOf(capture), sharersOf(caller), params.place);
       },
     }),
   ];

@@ -23,7 +23,7 @@ const SHARED_MS = 20;
 /** For one message: the others wait for it. One of 17 MB takes 0.7 s. */
 const DEADLINE_MS = 2_000;
 /** It takes turns with the tenants as if it were one. */
-const BACKGROUND = 'captured mail';
+const BACKGROUND = ['captured mail'];
 /** If the store was unavailable. */
 const AGAIN_MS = 5_000;
 /** Before the id of any domain. */

@@ -8,7 +8,7 @@ const late = (problem: 'request-too-complex' | 'unavailable') =>
 const LARGE = Buffer.alloc(11);
 const shown = async (of: 'capture' | 'email') =>
   JSON.parse(
-    Buffer.from(await late('request-too-complex').detail(LARGE, { Status: 'Sent' }, of, 'a')).toString(),
+    Buffer.from(await late('request-too-complex').detail(LARGE, { Status: 'Sent' }, of, ['a'])).toString(),
   );
 
 it('the status of a message is shown without its contents where reading those takes too long', async () => {
@@ -23,10 +23,10 @@ it('the status of a message is shown without its contents where reading those ta
     HTMLContent: '',
     ParseError: expect.stringContaining('too long'),
   });
-  expect(await late('request-too-complex').page(LARGE, 'a', false)).toBeNull();
+  expect(await late('request-too-complex').page(LARGE, ['a'], false)).toBeNull();
 });
 
 it('other refusals of the workers are passed on', async () => {
-  await expect(late('unavailable').detail(LARGE, {}, 'email', 'a')).rejects.toBeInstanceOf(AppError);
-  await expect(late('request-too-complex').file(LARGE, 0, 'a')).rejects.toBeInstanceOf(AppError);
+  await expect(late('unavailable').detail(LARGE, {}, 'email', ['a'])).rejects.toBeInstanceOf(AppError);
+  await expect(late('request-too-complex').file(LARGE, 0, ['a'])).rejects.toBeInstanceOf(AppError);
 });

@@ -15,13 +15,22 @@ import { type CapturedAnswer, type CapturedWish, readCaptured, unreadIn } from '
  */
 export interface CapturedReader {
   /** The members of `head`, followed by those of the parsed message, or of an unreadable one, as JSON. */
-  detail(bytes: Uint8Array, head: object, of: 'capture' | 'email', tenant: string): Promise<Uint8Array>;
+  detail(
+    bytes: Uint8Array,
+    head: object,
+    of: 'capture' | 'email',
+    tenant: readonly string[],
+  ): Promise<Uint8Array>;
   /** The text that searches look at. `deadlineMs`: of a worker, in place of the usual one. */
-  searched(bytes: Uint8Array, tenant: string, more?: { deadlineMs: number }): Promise<SearchedText>;
+  searched(
+    bytes: Uint8Array,
+    tenant: readonly string[],
+    more?: { deadlineMs: number },
+  ): Promise<SearchedText>;
   /** The file with this index in `Attachments`; null if there is none. */
-  file(bytes: Uint8Array, place: number, tenant: string): Promise<CapturedFile | null>;
+  file(bytes: Uint8Array, place: number, tenant: readonly string[]): Promise<CapturedFile | null>;
   /** As a page for a browser; null if the message cannot be parsed. */
-  page(bytes: Uint8Array, tenant: string, remoteImages: boolean): Promise<Uint8Array | null>;
+  page(bytes: Uint8Array, tenant: readonly string[], remoteImages: boolean): Promise<Uint8Array | null>;
 }
 
 /** A reader that gives messages of more than `hereBytes` to the workers. */
@@ -32,7 +41,7 @@ export function createCapturedReader(
   const read = (
     bytes: Uint8Array,
     wish: CapturedWish,
-    tenant: string,
+    tenant: readonly string[],
     more: { deadlineMs?: number } = {},
   ): Promise<CapturedAnswer> =>
     bytes.length > hereBytes

@@ -16,7 +16,7 @@ export const PAGE_QUERY = {
 export async function pageAnswer(
   captured: Pick<CapturedReader, 'page'>,
   bytes: Uint8Array,
-  tenant: string,
+  tenant: readonly string[],
   remoteImages: boolean,
 ): Promise<ApiAnswer> {
   const page = await captured.page(bytes, tenant, remoteImages);
@@ -38,7 +38,7 @@ export async function pageAnswer(
 export async function fileAnswer(
   captured: Pick<CapturedReader, 'file'>,
   bytes: () => Promise<Uint8Array>,
-  tenant: string,
+  tenant: readonly string[],
   place: string,
 ): Promise<ApiAnswer> {
   const file = /^[0-9]{1,4}$/.test(place) ? await captured.file(await bytes(), Number(place), tenant) : null;

@@ -11,7 +11,7 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import { fillSlots } from '../../../model/personal.ts';
 import { foldText } from '../../../model/search-text.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { lineOf } from '../../../policy/access/rights.ts';
+import { sharersOf } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureText, CaptureView } from '../../../store/topics/captures.ts';
 import { toNamedAddress } from '../answer-schemas.ts';
@@ -55,7 +55,7 @@ export interface CaptureFilters {
   text: string | undefined;
   hasFiles: boolean | undefined;
   /** Who asks; parsing counts towards this tenant's share of the workers. */
-  tenant: string;
+  tenant: readonly string[];
 }
 
 interface Found {
@@ -79,7 +79,7 @@ export interface CaptureSearch {
   /** What delivery put in front, and the message's own content. Throws AppError content-expired. */
   bytesOf(capture: CaptureView): Promise<Uint8Array>;
   /** The parsed copy, a `CaptureDetail` as JSON. Throws AppError content-expired. */
-  detailOf(capture: CaptureView, tenant: string): Promise<Uint8Array>;
+  detailOf(capture: CaptureView, tenant: readonly string[]): Promise<Uint8Array>;
 }
 
 /** Messages read for one question: about half a second. */
@@ -115,7 +115,7 @@ export function createCaptureSearch(
         }),
         text: query.Text,
         hasFiles: query.HasAttachment,
-        tenant: lineOf(caller),
+        tenant: sharersOf(caller),
       };
     },
 
@@ -171,7 +171,7 @@ export function createCaptureSearch(
   /** Null where the content is gone. */
   function insideOf(
     { messageSeq }: CaptureView,
-    tenant: string,
+    tenant: readonly string[],
   ): Promise<Omit<CaptureText, 'messageSeq'> | null> {
     const known = keptTexts.get(messageSeq);
     if (known !== undefined) return known;

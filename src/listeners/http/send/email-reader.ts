@@ -11,7 +11,7 @@ import type { Random } from '../../../lib/random.ts';
 import type { MessageId } from '../../../model/message.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { Acceptance, AcceptRequest } from '../../../pipeline/accept/acceptance.ts';
-import { lineOf } from '../../../policy/access/rights.ts';
+import { sharersOf } from '../../../policy/access/rights.ts';
 import type { JsonObject } from '../body/json-properties.ts';
 import type { StoredTemplates } from '../templates/stored-templates.ts';
 import type { PersonalLookUp, WorkerPool } from '../worker-pool.ts';
@@ -99,11 +99,11 @@ export function createEmailReader(
       dateMs,
     };
     const personal: PersonalLookUp = (facts) => deps.acceptance.personalOptions(caller, facts);
-    let found = await deps.workers.run(lineOf(caller), 'email', { ...job, body: given }, { personal });
+    let found = await deps.workers.run(sharersOf(caller), 'email', { ...job, body: given }, { personal });
     if (found.ok === 'needs-template') {
       const { named, body } = found;
       const template = await deps.templates.texts(caller, named.id, named.version);
-      found = await deps.workers.run(lineOf(caller), 'email', { ...job, body, template }, { personal });
+      found = await deps.workers.run(sharersOf(caller), 'email', { ...job, body, template }, { personal });
     }
     if (found.ok === 'needs-template') throw new AppError('internal');
     if (!found.ok) throw new AppError(found.problems);

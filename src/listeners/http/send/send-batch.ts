@@ -9,7 +9,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { createTurns } from '../../../lib/turns.ts';
 import type { BatchRequest } from '../../../pipeline/accept/acceptance.ts';
 import type { BatchItem, ItemOutcome } from '../../../pipeline/accept/batch.ts';
-import { lineOf } from '../../../policy/access/rights.ts';
+import { sharersOf } from '../../../policy/access/rights.ts';
 import { type Answer, count, messageId } from '../answer-schemas.ts';
 import { requireJson } from '../body/json-media-type.ts';
 import { isJsonObject } from '../body/json-properties.ts';
@@ -131,7 +131,7 @@ export function batchEmailOperation({
 
   async function partsOfLarge(request: ApiRequest): Promise<ReadOne[]> {
     const strict = prefersStrict(request.header('prefer'));
-    const split = await workers.run(lineOf(request.caller), 'split', { body: request.body, strict });
+    const split = await workers.run(sharersOf(request.caller), 'split', { body: request.body, strict });
     if (!split.ok) throw new AppError(split.problems);
     return split.messages.map((body) => () => {
       if (body === null) return noObject();

@@ -6,7 +6,7 @@
 import { AppError } from '../../../lib/errors.ts';
 import { createTally } from '../../../lib/tally.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { callerDomains, lineOf } from '../../../policy/access/rights.ts';
+import { callerDomains, sharersOf } from '../../../policy/access/rights.ts';
 
 /** Takes a place; returns the function that frees it. Throws AppError rate-limited. */
 export type Slots = (caller: Caller) => () => void;
@@ -29,10 +29,7 @@ export function createSlots(options: {
       // Tokens of all domains belong to the operator.
       ...(callerDomains(caller) === undefined
         ? []
-        : [`line ${lineOf(caller)}`, ...caller.domains.map((name) => `domain ${name}`)].map((key) => ({
-            key,
-            max: options.perTenant,
-          }))),
+        : sharersOf(caller).map((key) => ({ key, max: options.perTenant }))),
     ];
     if (total >= options.total || places.some(({ key, max }) => taken.of(key) >= max)) {
       throw new AppError('rate-limited', {

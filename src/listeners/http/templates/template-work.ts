@@ -10,7 +10,7 @@ import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
 import { SMALL_LIMITS } from '../../../pipeline/compose/template/limits.ts';
 import type { FilledTemplate } from '../../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
-import { lineOf } from '../../../policy/access/rights.ts';
+import { sharersOf } from '../../../policy/access/rights.ts';
 import { requireJson } from '../body/json-media-type.ts';
 import { prefersStrict } from '../body/prefer.ts';
 import type { ApiRequest } from '../route.ts';
@@ -55,13 +55,13 @@ export function createTemplateWork(deps: {
       const { body, caller } = request;
       const strict = prefersStrict(request.header('prefer'));
       if (body.length <= SMALL_BODY_BYTES) return readTemplate(body, { strict, isNew });
-      return orThrow(await workers.run(lineOf(caller), 'template', { body, strict, isNew }));
+      return orThrow(await workers.run(sharersOf(caller), 'template', { body, strict, isNew }));
     },
 
     async names(caller, texts) {
       return isSmall(texts)
         ? namesIn(texts)
-        : orThrow(await workers.run(lineOf(caller), 'names', { texts })).names;
+        : orThrow(await workers.run(sharersOf(caller), 'names', { texts })).names;
     },
 
     async render(request, head) {
@@ -88,7 +88,7 @@ export function createTemplateWork(deps: {
         const template = await templates.forWorker(head, version);
         if (template === null) return { filled: null, version };
         const job = { body, strict, template, version };
-        const found = await workers.run(lineOf(caller), 'render', job);
+        const found = await workers.run(sharersOf(caller), 'render', job);
         if (found.ok !== 'needs-version') return orThrow(found);
         ({ body, version } = found);
       }
@@ -105,7 +105,7 @@ export function createTemplateWork(deps: {
           if (!isTooLarge(error)) throw error;
         }
       }
-      return orThrow(await workers.run(lineOf(caller), 'render-texts', { body, strict }));
+      return orThrow(await workers.run(sharersOf(caller), 'render-texts', { body, strict }));
     },
   };
 }
