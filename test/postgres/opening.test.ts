@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { commitOne, everyEvent } from '../../src/store/conformance/fixtures.ts';
+import { openLink } from '../../src/store/postgres/engine/connections.ts';
+import { createStatements } from '../../src/store/postgres/engine/db.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { startCluster, type TestCluster } from '../../src/store/postgres/test-cluster.ts';
 import { describePostgres } from '../../src/store/postgres/test-support.ts';
@@ -237,6 +239,49 @@ describePostgres('a server of PostgreSQL', () => {
     await standby.start();
     expect(await refusal(standby.url)).toContain('give the address of the primary');
     await standby.remove();
+  });
+});
+
+describePostgres('settings of the server, the database or the role', () => {
+  it('are those of each connection from its beginning, where commits and conflicts depend on them', async () => {
+    const { url } = await ownCluster();
+    await runSql(url, "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'");
+    const open = () => openLink(url, createStatements(), 'commit');
+    const link = await open();
+    const shown = (name: string) => link.db.get(`SHOW ${name}`);
+    expect(await shown('transaction_isolation')).toEqual({ transaction_isolation: 'read committed' });
+    await runSql(url, 'ALTER SYSTEM SET synchronous_commit = off', 'SELECT pg_reload_conf()');
+    await until('new connections have it', () =>
+      open().then(
+        () => false,
+        ({ message }: Error) => message.includes('synchronous_commit off'),
+      ),
+    );
+    expect(await shown('synchronous_commit')).toEqual({ synchronous_commit: 'on' });
+    await link.end();
+  });
+
+  it('let it go on by itself when they no longer say that the database is read-only', async () => {
+    const url = await emptyDatabase(scope);
+    const name = /\/(postrider_\w+)/.exec(url)?.[1];
+    const set = (readOnly: string) =>
+      runSql(
+        url.replace(/\/postrider_\w+/, '/postgres'),
+        `ALTER DATABASE ${name} SET default_transaction_read_only = ${readOnly}`,
+      );
+    const store = await openPostgresStore({ url, clock: systemClock });
+    await set('on');
+    await runSql(
+      url,
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
+    );
+    const said = () => commitOne(store).catch((error: Error) => error.message);
+    await expect
+      .poll(said, { timeout: 20_000 })
+      .toMatch(/read-only: set default_transaction_read_only to off/);
+    await set('off');
+    await expect.poll(said, { timeout: 20_000 }).toMatchObject({ id: expect.any(Number) });
+    await store.close();
   });
 });
 

@@ -10,7 +10,14 @@ import { StoreRefused } from '../../shared/refusal.ts';
 import { addressOf, clientOptions, type PostgresHost } from './address.ts';
 import { checkOurs, checkServer } from './checks.ts';
 import { type Db, dbOver, type Statements } from './db.ts';
-import { isAnswer, isConnectionLost, isOutOfConnections, NotConnected, unavailableReason } from './errors.ts';
+import {
+  isAnswer,
+  isConnectionLost,
+  isOfSession,
+  isOutOfConnections,
+  NotConnected,
+  unavailableReason,
+} from './errors.ts';
 import { types } from './types.ts';
 
 /**
@@ -46,9 +53,14 @@ const COLD_MS = { statement: 30_000, client: 35_000 };
 /** As long as it takes. */
 const UNLIMITED = { statement: 0, client: 0 };
 
-/** Settings of every connection. If the server ends a transaction whose client is silent, its locks become free. */
+/**
+ * Settings of every connection. If the server ends a transaction whose client is silent, its locks become free. Commits
+ * that are safe stay so on this connection, whatever the server is set to later.
+ */
 const SETTINGS = `SET idle_in_transaction_session_timeout = 10000; SET tcp_user_timeout = 15000;
   SET client_min_messages = warning; SET bytea_output = hex; SET DateStyle = ISO; SET TimeZone = UTC;
+  SET default_transaction_isolation = 'read committed';
+  SELECT set_config('synchronous_commit', s, false) FROM current_setting('synchronous_commit') s WHERE s IN ('on', 'remote_apply');
   SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off`;
 
 /**
@@ -314,7 +326,7 @@ function createLane(open: () => Promise<Link>, size: number, gaveBack: () => voi
         working.add(link);
         return await work(link);
       } catch (error) {
-        if (link !== undefined && isConnectionLost(error)) link.cut();
+        if (link !== undefined && (isConnectionLost(error) || isOfSession(error))) link.cut();
         throw error;
       } finally {
         if (link !== undefined) working.delete(link);

@@ -9,7 +9,8 @@ import { StoreUnavailable } from '../../store.ts';
 /** Classes of codes, and single codes, after which the same call may succeed later. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   '08': 'the connection to the database failed',
-  '25006': 'the database is read-only',
+  '25006':
+    'the database is read-only: set default_transaction_read_only to off where it is on, for the server, the database or the role',
   '26000': 'the database does not keep prepared statements',
   '42P05': 'the database does not keep prepared statements',
   '28': 'the database refuses the login',
@@ -88,6 +89,11 @@ export function isAnswer(error: unknown): boolean {
 export function isOfOneCall(error: unknown): boolean {
   const code = codeOf(error);
   return code === '57014' || code === '55P03';
+}
+
+/** Whether a setting that the session got when it began makes it fail: the next session may have another. */
+export function isOfSession(error: unknown): boolean {
+  return codeOf(error) === '25006';
 }
 
 /** Whether the server, the database or the role has as many connections as it may have. */
