@@ -60,7 +60,7 @@ export async function openDatabase(deps: Dependencies, config: Keys): Promise<Da
   try {
     const store = await (file === null
       ? openPostgresStore({
-          ...{ url: config.database, clock },
+          ...{ url: config.database, clock, placeFile: join(config.data, DATA_FILES.place) },
           ...{ onLost: deps.onLost, onCommit: deps.onCommit, log: deps.log },
         })
       : openSqliteStore({

@@ -10,6 +10,7 @@ export const DATA_FILES = {
   config: 'postrider.json',
   database: 'postrider.db',
   nodeId: 'node-id',
+  place: 'database-server',
   secretKey: 'secret-key',
   adminToken: 'admin-token',
   server: 'server.json',

@@ -286,12 +286,13 @@ describePostgres('settings of the server, the database or the role', () => {
 });
 
 describePostgres('two primaries among the hosts', () => {
-  it('are told apart at the start, and the former one is not gone back to', async () => {
+  it('are told apart at the start, and the former one is not gone back to, nor begun with', async () => {
+    const placeFile = join(await temporaryFolder(scope), 'place');
     const former = await ownCluster();
     const standby = await ownCluster({ standbyOf: former });
     const both = (first: TestCluster, second: TestCluster) =>
       first.url.replace(/host=.*/, `host=${first.folder},${second.folder}`);
-    const store = await openPostgresStore({ url: both(former, standby), clock: systemClock });
+    const store = await openPostgresStore({ url: both(former, standby), clock: systemClock, placeFile });
     await former.stop();
     await standby.promote();
     const isWritten = () =>
@@ -321,6 +322,13 @@ describePostgres('two primaries among the hosts', () => {
     });
     expect(await isWritten()).toBe(false);
     await store.close();
+    for (const url of [former.url, both(former, standby)]) {
+      const begun = openPostgresStore({ url, clock: systemClock, placeFile });
+      await expect(begun).rejects.toThrow(`this node has used one that took over from it`);
+    }
+    expect(await countOf(former.url, 'node')).toBe(0);
+    rmSync(placeFile);
+    await (await openPostgresStore({ url: former.url, clock: systemClock, placeFile })).close();
   });
 });
 

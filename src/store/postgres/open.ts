@@ -25,8 +25,8 @@ import {
   isPlainButForQuotas,
 } from './acceptance.ts';
 import { addressOf } from './engine/address.ts';
-import { checkClock, checkOurs } from './engine/checks.ts';
-import { createConnections, openLink } from './engine/connections.ts';
+import { checkClock, checkOurs, checkPlace, placeOf } from './engine/checks.ts';
+import { createConnections, type Link, openLink } from './engine/connections.ts';
 import { createStatements } from './engine/db.ts';
 import { keepEras } from './engine/eras.ts';
 import { isConnectionLost, NotConnected, unavailableReason } from './engine/errors.ts';
@@ -52,6 +52,8 @@ export interface PostgresStoreOptions {
   url: string;
   clock: Clock;
   random?: Random;
+  /** A file of this node, which holds what server it used last. */
+  placeFile?: string;
   /** For tests: other schema changes than those of this program. */
   migrations?: readonly Migration[];
   log?: StoreLog;
@@ -73,7 +75,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const statements = createStatements();
   const prepared = await prepareDatabase();
   const connections = createConnections(url, statements, clock, prepared, {
-    prepare: (link) => keepEras(link, clock),
+    async prepare(link) {
+      await knowPlace(link);
+      await keepEras(link, clock);
+    },
     takenOver: () => shared.forget(),
   });
   const shared = createShared(connections, migrations.at(-1)?.version ?? 0);
@@ -111,6 +116,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       try {
         const other = await openLink(url, statements, 'cold', link.timeline);
         await checkSessions(link, other).finally(other.end);
+        await knowPlace(link);
         await checkClock(link.db, clock);
         await checkRights(link);
         await migrate(link, migrations, clock);
@@ -123,6 +129,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     } catch (error) {
       throw openingError(error, address);
     }
+  }
+
+  async function knowPlace({ db, timeline }: Link): Promise<void> {
+    const file = options.placeFile;
+    if (file === undefined) return;
+    const place = await placeOf(db, timeline);
+    await checkPlace(place, file).catch((error: unknown) => {
+      if (error instanceof StoreRefused) throw error;
+      log('warn', 'which server of PostgreSQL is used could not be noted', { file, reason: String(error) });
+    });
   }
 
   async function probe(): Promise<void> {

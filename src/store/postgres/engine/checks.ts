@@ -2,8 +2,10 @@
  * Checks a server at each new connection: whether its commits can be relied on, and whether it can store our data.
  * Throws StoreRefused with a sentence for the operator; nothing was written.
  */
+import { existsSync } from 'node:fs';
 import type { Client } from 'pg';
 import type { Clock } from '../../../lib/clock.ts';
+import { readWhole, writeWhole } from '../../../lib/whole-file.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import { refuseTransferred, TRANSFER_MARK } from '../../shared/transfer-mark.ts';
 import type { Db } from './db.ts';
@@ -65,6 +67,44 @@ export async function checkClock(db: Db, clock: Clock): Promise<void> {
 export async function checkOurs(db: Db): Promise<void> {
   const sql = 'SELECT value FROM meta WHERE name = $1';
   refuseTransferred((await db.get<{ value: string }>(sql, TRANSFER_MARK))?.value ?? null);
+}
+
+/** Where the data is: another place after a standby has taken over, a recovery to a point in time, or a dump that was restored. */
+export interface Place {
+  /** The same for a server, its standbys and copies of its files; '': the role may not read it. */
+  system: string;
+  /** Of the database. */
+  oid: string;
+  /** Greater after each standby that has taken over, and after a recovery. */
+  timeline: string;
+}
+
+export async function placeOf(db: Db, timeline: string): Promise<Place> {
+  const row = await db.get<{ oid: string; may: boolean }>(
+    `SELECT oid::text, has_function_privilege('pg_control_system()', 'EXECUTE') AS may FROM pg_database
+     WHERE datname = current_database()`,
+  );
+  const sql = 'SELECT system_identifier::text AS id FROM pg_control_system()';
+  const system = row?.may === true ? (await db.get<{ id: string }>(sql))?.id : '';
+  return { system: system ?? '', oid: row?.oid ?? '', timeline };
+}
+
+/**
+ * A former primary that is reached alone says nothing of the server that took over, so a node keeps the last place in a file of
+ * its own. Throws StoreRefused where it was on a later timeline of the same server; otherwise keeps this one.
+ */
+export async function checkPlace(place: Place, file: string): Promise<void> {
+  const { system, oid, timeline } = place;
+  if (system === '') return;
+  const text = existsSync(file) ? await readWhole(file) : '';
+  const [, last = ''] = text.trim().split(`${system} ${oid} `);
+  if (last > timeline) {
+    throw new StoreRefused(
+      'unfit',
+      `The server is a former primary of the database: this node has used one that took over from it; make it a standby of that one, and give the address of the other. If it was put back from a copy on purpose, delete ${file}. Nothing was written.`,
+    );
+  }
+  if (last !== timeline) await writeWhole(file, `${system} ${oid} ${timeline}\n`, 0o600);
 }
 
 /** What is wrong with a server, as a sentence; null = nothing. */

@@ -6,8 +6,8 @@
  * Any node may do this; only one does so at a time, and repeating it is harmless.
  */
 import type { Clock } from '../../../lib/clock.ts';
+import { placeOf } from './checks.ts';
 import type { Link } from './connections.ts';
-import type { Db } from './db.ts';
 
 /** Of a number within its era. */
 export const NUMBER_BITS = 38;
@@ -67,7 +67,8 @@ export async function keepEras(link: Link, clock: Clock, ends = ENDS): Promise<n
       now = { number: 0, begun_at: clock.now() };
     }
     await make(now.number + 1);
-    const place = await placeOf(link);
+    const { system, oid, timeline } = await placeOf(db, link.timeline);
+    const place = `${system} ${oid} ${timeline}`;
     const last = await db.get<{ value: string }>('SELECT value FROM meta WHERE name = $1', PLACE);
     if (last?.value !== place) await db.put('meta', 'name', { name: PLACE, value: place });
     const isElsewhere = last !== undefined && last.value !== place;
@@ -126,21 +127,6 @@ async function isOver({ db }: Link, era: number, ageMs: number, ends: typeof END
   const row = await db.get<{ last: number }>('SELECT last_value AS last FROM delivery_id_seq');
   const recipients = (row?.last ?? 0) - firstOf(era);
   return ends.some((end) => recipients >= end.recipients && ageMs >= end.ms);
-}
-
-/** Another one after a standby has taken over, a recovery to a point in time, or a dump that was restored. */
-async function placeOf({ db, timeline }: Link): Promise<string> {
-  const row = await db.get<{ oid: string; may: boolean }>(
-    `SELECT oid::text, has_function_privilege('pg_control_system()', 'EXECUTE') AS may FROM pg_database
-     WHERE datname = current_database()`,
-  );
-  const system = row?.may === true ? await systemOf(db) : '';
-  return `${system} ${row?.oid} ${timeline}`;
-}
-
-async function systemOf(db: Db): Promise<string> {
-  const row = await db.get<{ id: string }>('SELECT system_identifier::text AS id FROM pg_control_system()');
-  return row?.id ?? '';
 }
 
 /** New numbers belong to the new era; running transactions may still use some of the previous one. */
