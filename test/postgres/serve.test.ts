@@ -21,6 +21,22 @@ describePostgres('a server on PostgreSQL', () => {
     expect(second.logs.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
+  it('finds mail by addresses in any case, also where the database has Turkish letters', async () => {
+    const database = await emptyDatabase(scope, null, "'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR'");
+    const instance = await startInstance(scope, { settings: { database } });
+    const domain = { Domain: 'example.com', Verified: true };
+    await instance.call('POST', '/domains', { body: domain });
+    const id = await instance.send({
+      From: { email: 'Info@example.com' },
+      To: [{ email: 'Iris@example.net' }],
+    });
+    for (const asked of ['To=IRIS@example.net', 'To=iris@example.net', 'From=INFO@example.com']) {
+      const { Items } = (await instance.call('GET', `/email?${asked}`)).json;
+      expect(Items, asked).toMatchObject([{ MessageID: id }]);
+    }
+    await instance.stop();
+  });
+
   it('accepts and delivers with fewer connections than it uses', async () => {
     const url = await emptyDatabase(scope);
     const name = new URL(url.replace('@/', '@local/')).pathname.slice(1);

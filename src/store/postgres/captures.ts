@@ -189,7 +189,7 @@ function narrow(filter: Filter, params: CaptureFilter): void {
   filter.when('c.at >= ?', params.since);
   filter.when('c.at < ?', params.until);
   filter.when('position(? IN c.subject) > 0', params.subject);
-  filter.when('lower(m.from_address) = lower(?::text)', params.from);
+  filter.when('lower(m.from_address) = lower(?::text COLLATE "C")', params.from);
   filter.when('? = ANY (m.tags)', params.tag);
   filter.when('(c.seen_at IS NOT NULL) = ?', params.seen);
 }

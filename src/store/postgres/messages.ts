@@ -131,7 +131,7 @@ const RECIPIENT_WITH = (and: string) =>
 /** What is asked of one recipient, `d`, whatever its state. */
 function recipientFilter({ to, recipientDomain }: MessageFilter): Filter {
   const filter = createFilter();
-  filter.when('lower(d.address) = lower(?::text)', to);
+  filter.when('lower(d.address) = lower(?::text COLLATE "C")', to);
   filter.when("split_part(d.address, '@', -1) = ?", recipientDomain);
   return filter;
 }
@@ -145,7 +145,7 @@ function conditionsOf(params: MessageFilter): Filter {
       texts(pair),
     );
   }
-  filter.when('lower(m.from_address) = lower(?::text)', params.from);
+  filter.when('lower(m.from_address) = lower(?::text COLLATE "C")', params.from);
   filter.when(RECIPIENT_WITH(' AND d.cause_id + 0 = ?'), params.cause);
   filter.when('position(? IN lower(m.subject COLLATE "und-x-icu")) > 0', params.subject?.toLowerCase());
   filter.when('? = ANY (m.tags)', params.tag);

@@ -59,6 +59,7 @@ const UNLIMITED = { statement: 0, client: 0 };
  */
 const SETTINGS = `SET idle_in_transaction_session_timeout = 10000; SET tcp_user_timeout = 15000;
   SET client_min_messages = warning; SET bytea_output = hex; SET DateStyle = ISO; SET TimeZone = UTC;
+  SET standard_conforming_strings = on;
   SET default_transaction_isolation = 'read committed';
   SELECT set_config('synchronous_commit', s, false) FROM current_setting('synchronous_commit') s WHERE s IN ('on', 'remote_apply');
   SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off`;
