@@ -116,6 +116,18 @@ describePostgres('a database that is not fit', () => {
     expect(await refusal(url)).toContain('run the newer program');
   });
 
+  it('is refused: the role finds an empty schema, and the tables are in another', async () => {
+    const url = await emptyDatabase(scope);
+    await (await openPostgresStore({ url, clock: systemClock })).close();
+    await runSql(url, 'CREATE SCHEMA AUTHORIZATION postrider');
+    const said = await refusal(url);
+    expect(said).toMatch(/are in the schema "public" .* looks for them in "postrider"/);
+    const [fix = ''] = /ALTER ROLE .* SET search_path = "public"/.exec(said) ?? [];
+    await runSql(url, fix);
+    expect(await refusal(url)).toBe('(opened)');
+    expect(await countOf(url, "pg_class WHERE relnamespace = 'postrider'::regnamespace")).toBe(0);
+  });
+
   it('does not exist, and how it is made is said', async () => {
     const url = (await emptyDatabase(scope)).replace(/\/postrider_\w+/, '/nowhere');
     expect(await refusal(url)).toMatch(

@@ -54,13 +54,34 @@ export async function requireKnown(db: Db, newest: number): Promise<void> {
   );
 }
 
-/** Whether the database has been used before; false: it is empty. Throws StoreRefused if it has other tables. */
+/**
+ * Whether the database has been used before; false: it is empty. Throws StoreRefused if it has other tables, or ours where they
+ * are not looked for.
+ */
 export async function hasSchema(link: Link): Promise<boolean> {
   const found = await tablesIn(link);
+  if (found.length === 0) await refuseElsewhere(link.db);
   if (found.length === 0 || found.includes('migration')) return found.length > 0;
   throw new StoreRefused(
     'foreign',
     'The database holds tables of another program; give postrider an empty one of its own.',
+  );
+}
+
+/**
+ * The search path of the role leads to an empty schema, for example one that was made with the name of the role: a server would
+ * begin anew there, and leave behind what waits.
+ */
+async function refuseElsewhere(db: Db): Promise<void> {
+  const row = await db.get<{ user: string; database: string; here: string; there: string }>(
+    `SELECT current_user::text AS "user", current_database()::text AS database, current_schema()::text AS here, n.nspname AS there
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = 'dest_queue' ORDER BY c.oid LIMIT 1`,
+  );
+  if (row === undefined) return;
+  const { user, database, here, there } = row;
+  throw new StoreRefused(
+    'unfit',
+    `The tables of postrider are in the schema "${there}" of the database "${database}", and the role "${user}" looks for them in "${here}", which is empty; correct it: ALTER ROLE "${user}" IN DATABASE "${database}" SET search_path = "${there}". Nothing was written.`,
   );
 }
 
