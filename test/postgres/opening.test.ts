@@ -75,6 +75,9 @@ describePostgres('a database that is not fit', () => {
       /may not make tables in the database "\w+"; .*ALTER DATABASE "\w+" OWNER TO/,
     );
     expect(await tablesIn(url)).toBe(0);
+    // As in a server that was upgraded from one before 15.
+    await runSql(url, 'ALTER SCHEMA public OWNER TO postrider');
+    expect(await refusal(guest)).toContain('ALTER SCHEMA "public" OWNER TO "postrider_guest"');
     await (await openPostgresStore({ url, clock: systemClock })).close();
     await runSql(url, 'GRANT CREATE ON SCHEMA public TO postrider_guest');
     expect(await refusal(guest)).toMatch(/permission denied for table .*make it the owner/);

@@ -66,16 +66,25 @@ function sentenceOf(error: unknown, address: PostgresAddress): string | null {
 
 /** Throws StoreRefused if the role cannot create the tables, including those of later eras. */
 export async function checkRights({ db }: Link): Promise<void> {
-  const row = await db.get<{ user: string; database: string; schema: string | null; may: boolean | null }>(
+  const row = await db.get<{
+    user: string;
+    database: string;
+    schema: string | null;
+    may: boolean | null;
+    /** Of the schema; null: whoever owns the database. */
+    owner: string | null;
+  }>(
     `SELECT current_user::text AS "user", current_database()::text AS database, current_schema()::text AS schema,
-       has_schema_privilege(current_schema(), 'CREATE') AS may`,
+       has_schema_privilege(current_schema(), 'CREATE') AS may,
+       (SELECT nullif(pg_get_userbyid(nspowner), 'pg_database_owner') FROM pg_namespace WHERE nspname = current_schema()) AS owner`,
   );
   if (row === undefined || row.may === true) return;
+  const owned = row.owner === null ? `DATABASE "${row.database}"` : `SCHEMA "${row.schema}"`;
   throw new StoreRefused(
     'inaccessible',
     row.schema === null
       ? `The role "${row.user}" finds no schema in the database "${row.database}"; make one: CREATE SCHEMA AUTHORIZATION "${row.user}". Nothing was written.`
-      : `The role "${row.user}" may not make tables in the database "${row.database}"; make it the owner: ALTER DATABASE "${row.database}" OWNER TO "${row.user}". Nothing was written.`,
+      : `The role "${row.user}" may not make tables in the database "${row.database}"; make it the owner, in that database: ALTER ${owned} OWNER TO "${row.user}". Nothing was written.`,
   );
 }
 
