@@ -204,6 +204,20 @@ describePostgres('a server of PostgreSQL', () => {
     expect(await refusal(urlOf('', 'postrider'))).toContain('set database-password or PGPASSWORD');
   });
 
+  it('has another password since it was opened, and it is said that the process needs it', async () => {
+    const store = await openPostgresStore({ url: urlOf('?sslmode=disable'), clock: systemClock });
+    await runSql(
+      cluster.url,
+      "ALTER ROLE postrider PASSWORD 'another'",
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = current_user',
+    );
+    const said = () => commitOne(store).catch((error: Error) => error.message);
+    await expect.poll(said, { timeout: 20_000 }).toMatch(/refuses the password: .* start this process again/);
+    await runSql(cluster.url, "ALTER ROLE postrider PASSWORD 's3cret'");
+    await expect.poll(said, { timeout: 20_000 }).toMatchObject({ id: expect.any(Number) });
+    await store.close();
+  });
+
   it('is not where the URL says', async () => {
     const other = await freePort();
     expect(await refusal(urlOf().replace(`:${port}`, `:${other}`))).toContain('Nothing listens at');

@@ -13,6 +13,8 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
     'the database is read-only: set default_transaction_read_only to off where it is on, for the server, the database or the role',
   '26000': 'the database does not keep prepared statements',
   '42P05': 'the database does not keep prepared statements',
+  '28P01':
+    'the database refuses the password: if it was changed, start this process again with the new one in database-password, database or PGPASSWORD',
   '28': 'the database refuses the login',
   '3D000': 'the database does not exist',
   '42501': 'the role may not do this in the database',
