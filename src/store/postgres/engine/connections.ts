@@ -57,7 +57,8 @@ const UNLIMITED = { statement: 0, client: 0 };
  * Settings of every connection. If the server ends a transaction whose client is silent, its locks become free. Commits
  * that are safe stay so on this connection, whatever the server is set to later.
  */
-const SETTINGS = `SET idle_in_transaction_session_timeout = 10000; SET idle_session_timeout = 0; SET tcp_user_timeout = 15000;
+const SETTINGS = `SET idle_in_transaction_session_timeout = 10000; SET idle_session_timeout = 0; SET lock_timeout = 0;
+  SET tcp_user_timeout = 15000;
   SET client_min_messages = warning; SET bytea_output = hex; SET DateStyle = ISO; SET TimeZone = UTC;
   SET standard_conforming_strings = on;
   SET default_transaction_isolation = 'read committed';
