@@ -5,6 +5,7 @@
  */
 import type { Config } from './config/table.ts';
 import type { Clock } from './lib/clock.ts';
+import { StartRefused } from './lib/errors.ts';
 import { ownAddresses } from './lib/own-addresses.ts';
 import type { Random } from './lib/random.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
@@ -70,13 +71,13 @@ export function openNetwork(
 
 function namedServers(config: Config): () => readonly DnsServer[] {
   const servers = parseServers(config.dns.join(','));
-  if (servers.kind === 'invalid') throw new Error(`dns "${servers.text}": ${servers.detail}`);
+  if (servers.kind === 'invalid') throw new StartRefused(`dns "${servers.text}": ${servers.detail}`);
   return () => servers.servers;
 }
 
 function filterOf(config: Config, own: ReturnType<typeof addressesOf>): AddressCheck {
   const filter = createAddressFilter({ allowNetworks: config['allow-networks'], own });
-  if (filter.kind === 'invalid') throw new Error(`allow-networks "${filter.text}": ${filter.detail}`);
+  if (filter.kind === 'invalid') throw new StartRefused(`allow-networks "${filter.text}": ${filter.detail}`);
   return filter;
 }
 

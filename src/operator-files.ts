@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import { DATA_FILES } from './lib/data-files.ts';
+import { StartRefused } from './lib/errors.ts';
 import { type JsonLines, readJson } from './lib/json-lines.ts';
 import type { Logger } from './lib/log.ts';
 import { readWhole } from './lib/whole-file.ts';
@@ -35,7 +36,7 @@ export function createOperatorFiles(
     async load() {
       const problems: string[] = [];
       for (const file of files) problems.push(...(await read(file)).problems);
-      if (problems.length > 0) throw new Error(problems.join('\n'));
+      if (problems.length > 0) throw new StartRefused(problems.join('\n'));
     },
     async reload() {
       for (const file of files) {

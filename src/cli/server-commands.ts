@@ -9,6 +9,7 @@ import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { makeFolder } from '../lib/data-files.ts';
+import { StartRefused } from '../lib/errors.ts';
 import { freeStart } from '../lib/free-start.ts';
 import { createLoggers } from '../lib/log.ts';
 import { createLogSink, isJournal, withPriorities } from '../lib/log-sink.ts';
@@ -83,7 +84,7 @@ export async function runServer(
     const error = explainStart(cause, config);
     if (isLocked(cause as Error)) error.message += ' Or give this one a folder of its own with --data.';
     // A known error, such as a port in use, is one sentence; an unknown one is printed with its stack.
-    const foreseen = error !== cause || error.name === 'StoreRefused';
+    const foreseen = error !== cause || error instanceof StartRefused;
     logs.service.error(foreseen ? { reason: error.message } : { err: cause }, 'could not start');
     throw error;
   }

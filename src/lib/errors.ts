@@ -251,6 +251,9 @@ export class AppError extends Error {
   }
 }
 
+/** The server or a command cannot start until an operator changes something; the message is sentences that say what. */
+export class StartRefused extends Error {}
+
 const NO_SUCH = 'There is no such ';
 const NOT_VISIBLE = ', or you may not see it';
 

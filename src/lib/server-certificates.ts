@@ -13,6 +13,7 @@ import {
   readCertificate,
 } from './certificate-files.ts';
 import { atMost, type Clock } from './clock.ts';
+import { StartRefused } from './errors.ts';
 
 export interface Certificates {
   /** The context for the next handshake. */
@@ -55,7 +56,7 @@ export async function openCertificates(
   }
   let seen = await fingerprint(source);
   const first = await readCertificate(source, deps.read);
-  if (first.kind === 'wrong') throw new Error(`${first.why}. ${first.fix}`);
+  if (first.kind === 'wrong') throw new StartRefused(`${first.why}. ${first.fix}`);
   let inUse: Usable = first;
   /** What is wrong with the files as they are now. */
   let wrong: string | null = null;

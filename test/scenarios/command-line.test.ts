@@ -406,6 +406,27 @@ describe('commands without a running server', () => {
     expect([stdout, stderr]).toEqual(['Usage: postrider serve [options]\n', '']);
   });
 
+  it.each([
+    ['/nowhere.pem cannot be read', '[]', ['--tls-cert', '/nowhere.pem', '--tls-key', '/nowhere.pem']],
+    ['shaping.json: line 1: is not JSON', 'no JSON', []],
+  ])('log a start that an operator can mend without a stack: %s', async (why, shaping, flags) => {
+    const folder = await temporaryFolder(scope);
+    await writeFile(join(folder, 'shaping.json'), shaping);
+    const serve = ['serve', '--http', '127.0.0.1:0', '--data', folder, ...flags];
+    const { code, stdout } = await startCommand(scope, serve).ended;
+    const last = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+    expect([code, last]).toEqual([
+      1,
+      {
+        level: 'error',
+        time: last.time,
+        stream: 'service',
+        reason: expect.stringContaining(why),
+        msg: 'could not start',
+      },
+    ]);
+  });
+
   it('make a new folder usable: a domain and a token before the first start', async () => {
     const folder = join(await temporaryFolder(scope), 'new');
     expect((await command(['domain', 'add', 'example.com', '--verified', '--data', folder])).code).toBe(0);

@@ -1,4 +1,5 @@
 /** Why a database was not opened, with a sentence that a person can act on. */
+import { StartRefused } from '../../lib/errors.ts';
 
 /**
  * `unfit`: the database server may lose commits, lacks what is needed here, or cannot be reached with these settings.
@@ -15,7 +16,7 @@ export type RefusalReason =
   | 'transferred';
 
 /** Thrown when a store is opened. Nothing was changed. */
-export class StoreRefused extends Error {
+export class StoreRefused extends StartRefused {
   readonly reason: RefusalReason;
 
   constructor(reason: RefusalReason, message: string, options?: { cause?: unknown }) {
