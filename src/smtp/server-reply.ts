@@ -48,11 +48,6 @@ export const REPLIES = {
   recipient: reply(250, '2.1.5', 'Recipient OK'),
   data: reply(354, '', 'Send the message; end with <CRLF>.<CRLF>'),
   cannotVerify: reply(252, '2.5.0', 'Not verified; send mail and it will be tried'),
-  help: reply(
-    214,
-    '2.0.0',
-    'EHLO, STARTTLS, AUTH, MAIL, RCPT, DATA, RSET, NOOP, VRFY, HELP, QUIT (RFC 5321)',
-  ),
   bye: lastReply(221, '2.0.0', 'Goodbye'),
   loggedIn: reply(235, '2.7.0', 'Authenticated'),
   startTls: reply(220, '2.0.0', 'Ready to start TLS'),

@@ -154,6 +154,17 @@ describe('a command out of place or malformed', () => {
     expect(codes(await driver.say(Buffer.from(`${command}\r\n`, 'utf8')))).toEqual([expected]);
   });
 
+  it('HELP names the commands that are offered, with STARTTLS only before it and AUTH only where it works', async () => {
+    const help = async (options: Parameters<typeof greeted>[0]) =>
+      (await (await greeted(options)).say('HELP\r\n')).replace(/^214 2\.0\.0 (.*) \(RFC 5321\)\r\n$/, '$1');
+    const rest = 'MAIL, RCPT, DATA, RSET, NOOP, VRFY, HELP, QUIT';
+    expect(await help({})).toBe(`EHLO, STARTTLS, ${rest}`);
+    expect(await help({ startTls: false })).toBe(`EHLO, ${rest}`);
+    expect(await help({ auth: { required: true, plainText: false } })).toBe(`EHLO, STARTTLS, ${rest}`);
+    const plain = { startTls: false, auth: { required: true, plainText: true } };
+    expect(await help(plain)).toBe(`EHLO, AUTH, ${rest}`);
+  });
+
   it('is refused, not run, where it ends with a bare line feed', async () => {
     const driver = await greeted();
     expect(codes(await driver.say('RSET\nNOOP\r\n'))).toEqual(['500 5.5.2', '250 2.0.0']);

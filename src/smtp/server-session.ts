@@ -309,7 +309,7 @@ export function createServerSession(
       case 'VRFY':
         return idle(REPLIES.cannotVerify);
       case 'HELP':
-        return idle(REPLIES.help);
+        return idle(help());
       case 'QUIT':
         return REPLIES.bye;
     }
@@ -325,11 +325,24 @@ export function createServerSession(
       'ENHANCEDSTATUSCODES',
     ];
     if (options.dsn) lines.push('DSN');
-    if (options.startTls && facts.tls === null) lines.push('STARTTLS');
-    if (options.auth !== null && (facts.tls !== null || options.auth.plainText))
-      lines.push('AUTH PLAIN LOGIN');
+    if (offersTls()) lines.push('STARTTLS');
+    if (offersAuth()) lines.push('AUTH PLAIN LOGIN');
     lines.push('HELP');
     return reply(250, '', lines);
+  }
+
+  function help(): ServerReply {
+    const offered = [...(offersTls() ? ['STARTTLS'] : []), ...(offersAuth() ? ['AUTH'] : [])];
+    const verbs = ['EHLO', ...offered, 'MAIL', 'RCPT', 'DATA', 'RSET', 'NOOP', 'VRFY', 'HELP', 'QUIT'];
+    return reply(214, '2.0.0', `${verbs.join(', ')} (RFC 5321)`);
+  }
+
+  function offersTls(): boolean {
+    return options.startTls && facts.tls === null;
+  }
+
+  function offersAuth(): boolean {
+    return options.auth !== null && (facts.tls !== null || options.auth.plainText);
   }
 
   function startTls(): ServerReply | null {
