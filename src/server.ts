@@ -61,10 +61,12 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const { accounts, submission, returns } = parts;
     const { host, port, url } = parts.http.address();
     await folder.announce({ url, pid: process.pid });
-    log.info({ url, epoch: node.epoch, roles: config.roles, version: params.version }, 'started');
+    const known = publicUrl(config, { host, port });
+    const shown = config['http-certificate'] === null ? url : known;
+    log.info({ url: shown, epoch: node.epoch, roles: config.roles, version: params.version }, 'started');
     return {
       localUrl: url,
-      publicUrl: publicUrl(config, { host, port }),
+      publicUrl: known,
       maxConnectionsInAll: connectionsInAll(params.openFiles),
       submission: { plain: submission.addresses().submission, tls: submission.addresses().submissionTls },
       returns: returns?.address() ?? null,

@@ -68,6 +68,10 @@ beforeAll(async () => {
 const json = { 'content-type': 'application/json' };
 const authority = () => `${HOST}:${port}`;
 
+it('names its URL with https in the log of the start', () => {
+  expect(server.logs.find(({ msg }) => msg === 'started')).toMatchObject({ url: `https://${HOST}:${port}` });
+});
+
 it('takes mail over HTTP/2 and streams its events as they come', async () => {
   const headers = { authorization: `Bearer ${token}` };
   const stream = client.session.request({ ':path': '/api/v1/events/stream', ...headers });
