@@ -60,7 +60,7 @@ export const backupCommands: CommandGroup = (program) => {
         restoreBackup({ folder, file: resolve(file), hold, progress }),
       ).catch(explained);
       await giveToOwner(folder);
-      const held = facts.waiting > 0 && hold !== null;
+      const held = facts.waiting > 0 ? hold : null;
       const lines = [
         `${folder} contains the data of ${facts.createdAt}.`,
         `A backup has no configuration: put your ${DATA_FILES.config} there before the server starts. Without it the defaults apply: mail goes directly to the recipients' servers.`,
@@ -68,12 +68,15 @@ export const backupCommands: CommandGroup = (program) => {
       if (facts.waiting > 0) {
         lines.push(
           `${facts.waiting} recipients were waiting at that time. Mail that was sent to them since would be sent again, marked as a possible duplicate.`,
-          held
-            ? `All mail is held until you run: ${ctx.command('queue release --all')}`
+          held !== null
+            ? `All mail is held until you run: ${ctx.command(`queue release ${held.id}`)}`
             : 'They are sent as soon as a server starts.',
         );
       }
-      ctx.print({ Data: folder, ...answer(facts), Waiting: facts.waiting, Held: held }, lines.join('\n'));
+      ctx.print(
+        { Data: folder, ...answer(facts), Waiting: facts.waiting, Held: held !== null },
+        lines.join('\n'),
+      );
     });
 
   program
@@ -95,22 +98,22 @@ export const backupCommands: CommandGroup = (program) => {
           ? null
           : newHold('rollback', 'back to before an upgrade: what waits may have been sent since');
         const { newer, waiting } = await way.go(hold);
-        const held = waiting > 0 && hold !== null;
+        const held = waiting > 0 ? hold : null;
         const lines = [
           `The database is that of ${madeAt} again (schema ${way.to}); the newer one is kept as ${newer}.`,
           'Start the version of postrider that you had before: this one would migrate the database again.',
         ];
         if (waiting > 0) {
           lines.push(
-            held
-              ? `${waiting} recipients are held, because they may have got their mail since. Release them with: ${ctx.command('queue release --all')}`
+            held !== null
+              ? `${waiting} recipients are held, because they may have got their mail since. Release them with: ${ctx.command(`queue release ${held.id}`)}`
               : `${waiting} recipients are sent to as soon as a server starts.`,
           );
         }
         ctx.print(
           {
             ...{ CreatedAt: madeAt, Schema: way.to, NewerSchema: way.from, Newer: newer },
-            ...{ Accepted: way.accepted, Lost: way.waiting, Waiting: waiting, Held: held },
+            ...{ Accepted: way.accepted, Lost: way.waiting, Waiting: waiting, Held: held !== null },
           },
           lines.join('\n'),
         );

@@ -77,7 +77,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
       );
     });
 
-  matching(queue.command('hold'))
+  matching(queue.command('hold'), 'all mail')
     .description('hold mail until you release it; held mail can expire like other mail')
     .requiredOption('--reason <text>', 'reason, shown with the held mail')
     .option(
@@ -110,7 +110,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
       }, EXISTING);
     });
 
-  matching(queue.command('release [hold-id]'))
+  matching(queue.command('release [hold-id]'), 'every hold')
     .description('release held mail: one hold by its id, or the holds with these conditions')
     .addHelpText(
       'after',
@@ -218,13 +218,13 @@ function pathLine(path: PathItem): string {
   return `${path.Site}: ${stateWord(path)}${path.Reason === null ? '' : `, ${path.Reason}`}`;
 }
 
-function matching(command: ContextCommand): ContextCommand {
+function matching(command: ContextCommand, all: string): ContextCommand {
   return command
     .option('--from <domain>', 'mail of this sender domain')
     .option('--to <domain>', 'mail to this recipient domain')
     .option('--site <site>', 'mail to this site: a provider, a relay, a domain, as `queue path` shows it')
     .option('--priority <priority>', 'critical, normal or bulk', oneOf(LANES))
-    .option('--all', 'everything')
+    .option('--all', all)
     .apart('--all', '--from', '--to', '--site', '--priority');
 }
 

@@ -102,12 +102,12 @@ async function run(ctx: CommandContext, flags: Flags): Promise<void> {
     }),
   );
   const seconds = Math.max(1, Math.round((systemClock.monotonicMs() - startedMs) / 1000));
-  const held = done.waiting > 0 && hold !== null;
+  const held = done.waiting > 0 ? hold : null;
   const shown = target.end.name;
   ctx.print(
     {
       ...{ From: source.end.name, To: shown, Rows: done.rows, Tables: done.tables },
-      ...{ ContentsCompared: done.compared, Waiting: done.waiting, Held: held, Seconds: seconds },
+      ...{ ContentsCompared: done.compared, Waiting: done.waiting, Held: held !== null, Seconds: seconds },
     },
     [
       `${done.rows} rows are in ${shown} now (${seconds} s). Both databases have the same number of rows in each table, the same states, and the same octets in the ${done.compared} contents that were compared.`,
@@ -115,8 +115,8 @@ async function run(ctx: CommandContext, flags: Flags): Promise<void> {
       ...(done.waiting === 0
         ? []
         : [
-            held
-              ? `${done.waiting} recipients wait. All mail is held until you run: ${ctx.command('queue release --all')}`
+            held !== null
+              ? `${done.waiting} recipients wait. All mail is held until you run: ${ctx.command(`queue release ${held.id}`)}`
               : `${done.waiting} recipients wait and are sent to as soon as the server starts.`,
           ]),
     ].join('\n'),

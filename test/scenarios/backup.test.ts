@@ -30,6 +30,9 @@ it('comes back with its tokens, domains and messages, and holds back what waited
   const sent = await server.call('POST', '/email', { body: email(), token });
   expect(sent.status).toBe(200);
 
+  const own = await server.call('POST', '/queue/hold', {
+    body: { SenderDomain: 'other.example', Reason: 'wrong price' },
+  });
   const file = join(await temporaryFolder(scope), 'copy');
   const made = await command(['backup', file, '--data', folder, '--json']);
   expect(made).toMatchObject({ code: 0 });
@@ -54,9 +57,11 @@ it('comes back with its tokens, domains and messages, and holds back what waited
 
   const elsewhere = join(await temporaryFolder(scope), 'data');
   expect((await command(['restore', file, '--data', folder])).stderr).toContain('is not empty');
-  const restored = await command(['restore', file, '--data', elsewhere, '--json']);
+  const restored = await command(['restore', file, '--data', elsewhere]);
   expect(restored).toMatchObject({ code: 0 });
-  expect(JSON.parse(restored.stdout)).toMatchObject({ Waiting: 1, Held: true });
+  const other = join(await temporaryFolder(scope), 'data');
+  const json = await command(['restore', file, '--data', other, '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({ Waiting: 1, Held: true });
 
   const again = await startInstance(scope, { folder: elsewhere, settings: { route: 'smtp://127.0.0.1:1' } });
   const message = await request('GET', `${again.server.localUrl}/api/v1/email/${sent.json.MessageID}`, {
@@ -70,6 +75,10 @@ it('comes back with its tokens, domains and messages, and holds back what waited
     { Message: { Headers: { MessageId: next.json.MessageID } } },
   ]);
   expect((await again.call('GET', '/domains/example.com')).json.Status).toBe('Verified');
+  // The command that is printed leaves the holds of before the backup.
+  const [, HoldID] = /queue release ([0-9a-f-]+) --data/.exec(restored.stdout) ?? [];
+  expect((await again.call('POST', '/queue/release', { body: { HoldID } })).json).toEqual({ Released: 1 });
+  expect((await again.call('GET', '/queue/holds')).json.Items).toMatchObject([{ HoldID: own.json.HoldID }]);
   expect(await readFile(join(elsewhere, 'admin-token'), 'utf8')).toBe(
     await readFile(join(folder, 'admin-token'), 'utf8'),
   );
