@@ -64,6 +64,8 @@ it('comes back with its tokens, domains and messages, and holds back what waited
   expect(JSON.parse(json.stdout)).toMatchObject({ Waiting: 1, Held: true });
 
   const again = await startInstance(scope, { folder: elsewhere, settings: { route: 'smtp://127.0.0.1:1' } });
+  // Whose copy it is was running, and still is.
+  expect(again.logs.filter(({ msg }) => msg.startsWith('the last run ended'))).toEqual([]);
   const message = await request('GET', `${again.server.localUrl}/api/v1/email/${sent.json.MessageID}`, {
     token,
   });

@@ -105,6 +105,8 @@ export function reclaimWaiting(db: Connection, hold: Hold | null): number {
       ...[hold.id, hold.reason, hold.at, hold.by],
     );
   }
+  // Who worked on the database when it was copied does not work on the copy, and did not crash on it.
+  db.exec('UPDATE node SET ended_at = heartbeat_at WHERE ended_at IS NULL; DELETE FROM node_lease');
   for (const table of NUMBERED) {
     const sql = 'UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?';
     const isMoved = db.run(sql, SKIPPED_NUMBERS, table).changes > 0;
