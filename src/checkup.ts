@@ -284,6 +284,8 @@ export function createCheckup(parts: Parts): Checkup {
           return {
             bytes: disk.bavail * disk.bsize,
             share: disk.blocks === 0 ? 1 : disk.bavail / disk.blocks,
+            // Some file systems make inodes as they are needed, and name none.
+            fileShare: disk.files === 0 ? 1 : disk.ffree / disk.files,
           };
         } catch {
           return null;

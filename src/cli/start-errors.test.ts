@@ -54,6 +54,13 @@ describe('explainStart', () => {
     expect(explainStart(unavailable, config).message).toBe(message);
   });
 
+  it('says of a disk without inodes that space is not what it lacks', () => {
+    const full = failure({ code: 'ENOSPC', syscall: 'mkdir', path: '/srv/mail' });
+    expect(explainStart(full, config, () => true).message).toMatch(
+      /has space, but no inodes .*\(df -i\); remove/,
+    );
+  });
+
   it('gives a sentence without a stack of a database that went away', () => {
     const away = new StoreUnavailable('The store cannot work: the database cannot be reached');
     expect(explainStart(away, config)).toMatchObject({ name: 'Error', message: away.message });

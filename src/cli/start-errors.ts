@@ -3,7 +3,8 @@
  * without permission. Takes the error and the configuration; returns an Error to print. Unknown errors are returned
  * unchanged.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Config } from '../config/table.ts';
 import { readServerNote } from '../lib/data-files.ts';
 
@@ -48,8 +49,19 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** `cause` as an Error whose message a person can act on. */
-export function explainStart(cause: unknown, config: Config): Error {
+/** Whether no further file can be made on the disk of a folder, which the system calls a full disk too. */
+function hasNoFilesLeft(folder: string): boolean {
+  if (!existsSync(folder) && dirname(folder) !== folder) return hasNoFilesLeft(dirname(folder));
+  try {
+    const { files, ffree, bavail } = statfsSync(folder);
+    return files > 0 && ffree === 0 && bavail > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** `cause` as an Error whose message a person can act on. `noFilesLeft`: what the disk says of a folder. */
+export function explainStart(cause: unknown, config: Config, noFilesLeft = hasNoFilesLeft): Error {
   const error = cause as NodeJS.ErrnoException & { port?: number; reason?: string };
   const pid = isLocked(error) ? pidOfServer(config.data) : null;
   if (pid !== null)
@@ -75,7 +87,11 @@ export function explainStart(cause: unknown, config: Config): Error {
   }
   // The second is what SQLite says.
   if (error.code === 'ENOSPC' || /\bdisk is full\b/.test(error.message)) {
-    return new Error(`the disk of the data folder ${config.data} is full; free some space, then start again`);
+    return new Error(
+      noFilesLeft(config.data)
+        ? `the disk of the data folder ${config.data} has space, but no inodes for further files (df -i); remove files that nobody needs, then start again`
+        : `the disk of the data folder ${config.data} is full; free some space, then start again`,
+    );
   }
   if (error.name === 'StoreUnavailable') return new Error(error.message);
   const why = WHY[error.code ?? ''];

@@ -102,7 +102,9 @@ describe('the destination of the log', () => {
     expect([full?.trouble(), file?.trouble()]).toEqual([null, null]);
     full?.write('nobody reads this\n');
     await clock.advance(200);
-    await expect.poll(() => full?.trouble()).toBe('the log cannot be written: the disk is full');
+    await expect
+      .poll(() => full?.trouble())
+      .toBe('the log cannot be written: the disk is full (df -h, df -i)');
     rmSync(folder, { recursive: true });
     expect(file?.trouble()).toBe('the log goes to a file that was removed');
   });

@@ -12,6 +12,6 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOTDIR: 'part of the path is a file, not a folder',
   EEXIST: 'it exists already',
   EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
+  ENOSPC: 'the disk is full (df -h, df -i)',
   EPIPE: 'what read it has ended',
 };

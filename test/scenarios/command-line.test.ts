@@ -619,7 +619,7 @@ describe('a command whose output cannot be written', () => {
       stdio: ['ignore', full, 'pipe'],
       encoding: 'utf8',
     });
-    expect(stderr).toBe('postrider: the output cannot be written: the disk is full\n');
+    expect(stderr).toBe('postrider: the output cannot be written: the disk is full (df -h, df -i)\n');
     expect(status).toBe(1);
   });
 });

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import { whyNot } from '../../lib/why-not.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import {
   isToken,
@@ -86,7 +87,10 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
           bytes: message.bytes,
         });
       } catch (err) {
-        log.error({ err }, 'returned mail could not be written to the spool');
+        log.error(
+          { reason: whyNot(err) },
+          'returned mail could not be written to the spool, and was refused',
+        );
         return NO_ROOM.all;
       }
       metrics.received('taken');

@@ -1,6 +1,6 @@
 /** Several stores over one file, as processes of one machine have them: who may join whom (conformance/sharing.ts: what each sees). */
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -68,6 +68,12 @@ describe('sharing a database file', () => {
     const path = folder.file('node');
     takeLock(path).release();
     expect(statSync(`${path}-lock`).mode & 0o777).toBe(0o600);
+  });
+
+  it('says why the file of its lock cannot be made', () => {
+    const path = folder.file('crowded');
+    mkdirSync(`${path}-lock-journal`);
+    expect(() => takeLock(path)).toThrow(/crowded-lock-journal cannot be opened: it is a folder/);
   });
 
   it('is never without its lock while it opens itself to others', async () => {

@@ -79,7 +79,8 @@ export interface InstanceProbes {
   certificateProblems(): Promise<readonly string[]>;
   /** This clock minus a clock that the operator configured; null = none, or it did not answer. */
   clockOffsetMs(): Promise<number | null>;
-  freeSpace(): Promise<{ bytes: number; share: number } | null>;
+  /** `fileShare`: of the files that the disk can hold, how many can still be made. */
+  freeSpace(): Promise<{ bytes: number; share: number; fileShare: number } | null>;
   /** The data folder and those secrets in it that others than the owner can read. */
   readableByOthers(): Promise<readonly string[]>;
   /** null: it is alone with its database. */

@@ -139,10 +139,21 @@ export async function checkDisk(
         : `Only ${share} of the disk is free; below 5 % no mail is accepted.`,
     fix: 'Make room, or shorten retain-content and retain-events.',
   };
+  const files: Finding = {
+    severity: free.fileShare === 0 ? 'fail' : 'warn',
+    message:
+      free.fileShare === 0
+        ? 'No further file can be made on the disk, because its inodes are used up: bounces and complaints are refused, and after a stop the server cannot start.'
+        : `Only ${(free.fileShare * 100).toFixed(0)} % of the inodes of the disk are free; without them the server cannot start.`,
+    fix: 'Remove files that nobody needs (df -i).',
+  };
   return checkOf(
     'disk',
     record,
-    free.share < LOW_FREE_SHARE ? [finding] : [],
+    [
+      ...(free.share < LOW_FREE_SHARE ? [finding] : []),
+      ...(free.fileShare < LEAST_FREE_SHARE ? [files] : []),
+    ],
     `${share} of the disk is free.`,
   );
 }

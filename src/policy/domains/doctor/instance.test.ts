@@ -32,7 +32,7 @@ const PROBES: InstanceProbes = {
   certificateProblems: async () => [],
   missingSources: () => [],
   clockOffsetMs: async () => 400,
-  freeSpace: async () => ({ bytes: 40 * 2 ** 30, share: 0.4 }),
+  freeSpace: async () => ({ bytes: 40 * 2 ** 30, share: 0.4, fileShare: 0.9 }),
   readableByOthers: async () => [],
   otherNodes: async () => null,
   identityProvider: async () => null,
@@ -44,6 +44,10 @@ const good = (): FakeZones => ({
   'mail.post.test': { A: ['192.0.2.10'] },
   'post.test': { MX: ['mail.post.test'], TXT: ['v=spf1 ip4:192.0.2.0/28 -all'] },
   org: { NS: ['a0.org.test'], secure: true },
+});
+
+const freeOf = (share: number, fileShare: number): Partial<InstanceProbes> => ({
+  freeSpace: async () => ({ bytes: 2 ** 30, share, fileShare }),
 });
 
 const open: { close(): Promise<void> | void }[] = [];
@@ -282,8 +286,10 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
   ['a clock that is wrong', 'fail clock', {}, {}, { clockOffsetMs: async () => 3_600_000 }],
   ['a clock nobody knows of', 'unknown clock', {}, {}, { clockOffsetMs: async () => null }],
   ['nobody to write to', 'warn operator', {}, { operatorAddress: null }],
-  ['little disk', 'warn disk', {}, {}, { freeSpace: async () => ({ bytes: 2 ** 30, share: 0.1 }) }],
-  ['no disk', 'fail disk', {}, {}, { freeSpace: async () => ({ bytes: 2 ** 28, share: 0.02 }) }],
+  ['little disk', 'warn disk', {}, {}, freeOf(0.1, 0.9)],
+  ['no disk', 'fail disk', {}, {}, freeOf(0.02, 0.9)],
+  ['few inodes', 'warn disk', {}, {}, freeOf(0.4, 0.04)],
+  ['no inodes', 'fail disk', {}, {}, freeOf(0.4, 0)],
   [
     'a node with other settings',
     'warn nodes',

@@ -16,6 +16,7 @@ import { StoreRefused } from '../../shared/refusal.ts';
 import { sqliteCode } from './sqlite-errors.ts';
 
 const BUSY = 5;
+const CANNOT_OPEN = 14;
 /** The longest time that migrating may take. */
 const UPGRADE_MS = 5_000;
 const RETRY_MS = 20;
@@ -108,6 +109,8 @@ function open(path: string, take: (db: DatabaseSync) => void): DatabaseSync | nu
     db?.close();
     if (sqliteCode(error) === BUSY) return null;
     if (error instanceof StoreRefused) throw error;
+    // SQLite says neither which file, nor why.
+    if (sqliteCode(error) === CANNOT_OPEN) makePrivate(`${file}-journal`);
     throw new StoreRefused('inaccessible', `${file} cannot be locked: ${whyNot(error)}`, { cause: error });
   }
 }
