@@ -3,6 +3,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   utimesSync,
@@ -89,6 +90,8 @@ describe('an upgrade that fails', () => {
     });
     expect(String(refusal)).toContain(copy);
     expect(schemaOf(path)).toBeGreaterThan(before);
+    // The start after it changes nothing more, and the former version does not run all the same.
+    await expect(open(path)).rejects.toThrow(`\`postrider rollback\`, which puts back ${copy}`);
     const way = openWayBack(path);
     await way?.go(null);
     way?.release();
@@ -96,8 +99,9 @@ describe('an upgrade that fails', () => {
   });
 
   it('says that nothing was changed if the first change failed', async () => {
-    const { path } = old();
+    const { path, copy } = old();
     await (await open(path)).close();
+    rmSync(copy);
     // The next migration adds a column that is there.
     breakAt(path, `UPDATE meta SET value = 241 WHERE name = 'schema_version'`);
     await expect(open(path)).rejects.toThrow(

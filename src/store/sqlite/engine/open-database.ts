@@ -73,8 +73,10 @@ function upgrade(db: Connection, path: string, migrations: readonly Migration[])
     if (error instanceof StoreRefused) throw error;
     const why = unavailableReason(error) ?? (error instanceof Error ? error.message : String(error));
     const copy = copyBefore(path, migrations.at(-1)?.version ?? 0);
+    // An earlier start may have changed it already.
+    const before = existsSync(copy) ? versionIn(copy) : from;
     const way =
-      schemaVersion(db) === from
+      schemaVersion(db) === before
         ? 'It was not changed: the former version of postrider can be started again'
         : existsSync(copy)
           ? `To go back to the former version: \`postrider rollback\`, which puts back ${copy}`
@@ -84,6 +86,15 @@ function upgrade(db: Connection, path: string, migrations: readonly Migration[])
       `${path} was not upgraded, because a change of its schema failed: ${why}. Start again once that is mended. ${way}.`,
       { cause: error },
     );
+  }
+}
+
+function versionIn(path: string): number {
+  const db = openConnection(path, { readOnly: true, busyMs: 1000 });
+  try {
+    return schemaVersion(db);
+  } finally {
+    db.close();
   }
 }
 
