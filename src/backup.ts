@@ -11,7 +11,7 @@ import { chmod, type FileHandle, open, readdir, rename, rm } from 'node:fs/promi
 import { dirname, join } from 'node:path';
 import type { Clock } from './lib/clock.ts';
 import { sleep } from './lib/clock.ts';
-import { DATA_FILES, makeFolder } from './lib/data-files.ts';
+import { DATA_FILES, makeFolder, RESTORING } from './lib/data-files.ts';
 import { readTarHeader, TAR_BLOCK, TAR_END, tarHeader, tarPadding } from './lib/tar.ts';
 import { whyNot } from './lib/why-not.ts';
 import { freeBytes, openWayBack, type WayBack } from './store/sqlite/before-migration.ts';
@@ -53,6 +53,8 @@ const MAX_HEADER_BYTES = 65_536;
  */
 const SECRETS = [DATA_FILES.secretKey, DATA_FILES.nodeId, DATA_FILES.adminToken] as const;
 const NAMES: ReadonlySet<string> = new Set([...SECRETS, DATA_FILES.database]);
+/** The lock of the database, and its journal. */
+const LOCK = `${DATA_FILES.database}-lock`;
 const CHUNK = 1024 * 1024;
 const LOOK_EVERY_MS = 200;
 
@@ -173,7 +175,8 @@ export async function restoreBackup(params: {
   progress(done: number, total: number | null): void;
 }): Promise<BackupFacts & { waiting: number }> {
   const { folder, file, hold, progress } = params;
-  if (existsSync(folder) && (await readdir(folder)).length > 0) {
+  const there = existsSync(folder) ? await readdir(folder) : [];
+  if (there.length > 0 && !isUnfinished(there)) {
     throw new BackupError(`${folder} is not empty; restore into a new folder with --data`);
   }
   const input = await opened(file);
@@ -186,19 +189,22 @@ export async function restoreBackup(params: {
     }
     const total = header.files.reduce((sum, { size }) => sum + size, 0);
     makeFolder(folder);
+    // Neither a server nor another restore begins meanwhile.
+    const lock = takeLock(join(folder, DATA_FILES.database));
     try {
+      for (const left of there) if (!left.startsWith(LOCK)) await rm(join(folder, left), { force: true });
       let restored = 0;
       for (const { name, size, sha256 } of header.files) {
         const at = placeOf.get(name) ?? 0;
-        await extract(input, { at, size, sha256, file, to: join(folder, `.${name}.restoring`) }, (done) =>
+        await extract(input, { at, size, sha256, file, to: beingRestored(folder, name) }, (done) =>
           progress(restored + done, total),
         );
         restored += size;
       }
-      const database = join(folder, `.${DATA_FILES.database}.restoring`);
+      const database = beingRestored(folder, DATA_FILES.database);
       const waiting = prepareRestored(database, hold);
       for (const { name } of header.files) {
-        await rename(join(folder, `.${name}.restoring`), join(folder, name));
+        await rename(beingRestored(folder, name), join(folder, name));
       }
       return {
         createdAt: header.createdAt,
@@ -211,10 +217,27 @@ export async function restoreBackup(params: {
       // The folder was empty, so everything in it now comes from this restore.
       for (const left of await readdir(folder)) await rm(join(folder, left), { force: true });
       throw cause;
+    } finally {
+      lock.release();
     }
   } finally {
     await input.close();
   }
+}
+
+function beingRestored(folder: string, name: string): string {
+  return join(folder, `.${name}${RESTORING}`);
+}
+
+/** Whether all that a folder contains is of a restore that was killed: the database gets its name last. */
+function isUnfinished(names: readonly string[]): boolean {
+  return (
+    names.some((name) => name.endsWith(RESTORING)) &&
+    names.every(
+      (name) =>
+        name.startsWith(LOCK) || name.endsWith(RESTORING) || (SECRETS as readonly string[]).includes(name),
+    )
+  );
 }
 
 /** The way back to before the last upgrade (`openWayBack`). Throws BackupError or StoreRefused. */

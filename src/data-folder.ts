@@ -3,9 +3,9 @@
  * line where the running server listens. Files with secrets have mode 0600, the folder 0700.
  */
 import { createHash } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATA_FILES, makeFolder } from './lib/data-files.ts';
+import { DATA_FILES, makeFolder, RESTORING } from './lib/data-files.ts';
 import type { Random } from './lib/random.ts';
 import { writeWhole } from './lib/whole-file.ts';
 import { StoreRefused } from './store/shared/refusal.ts';
@@ -31,6 +31,11 @@ export interface DataFolder {
 
 export async function openDataFolder(path: string, random: Random): Promise<DataFolder> {
   makeFolder(path);
+  if ((await readdir(path)).some((name) => name.endsWith(RESTORING)))
+    throw new StoreRefused(
+      'unfit',
+      `A restore into ${path} is not finished. If it was cut off, run it again; to start with nothing, remove the hidden files that end in ${RESTORING} there.`,
+    );
   const nodeId = await kept(DATA_FILES.nodeId, () => Buffer.from(random.bytes(8)).toString('hex'));
   return {
     path,

@@ -122,6 +122,35 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   expect(await refusal(Buffer.from(newer, 'latin1'))).toContain('made by a newer postrider');
 });
 
+it('continues a restore that was killed, and no server starts on what it left', async () => {
+  const folder = await temporaryFolder(scope);
+  await (await startInstance(scope, { folder })).stop();
+  const file = join(await temporaryFolder(scope), 'copy');
+  expect(await command(['backup', file, '--data', folder])).toMatchObject({ code: 0 });
+  const data = await temporaryFolder(scope);
+  for (const name of ['secret-key', '.node-id.restoring', '.postrider.db.restoring'])
+    await writeFile(join(data, name), 'half');
+  const early = await command(['domain', 'add', 'example.com', '--data', data]);
+  expect([early.code, early.stderr]).toEqual([
+    1,
+    expect.stringContaining('is not finished. If it was cut off, run it again'),
+  ]);
+  const lock = takeLock(join(data, 'postrider.db'));
+  expect((await command(['restore', file, '--data', data])).stderr).toContain('is in use');
+  lock.release();
+  expect(await command(['restore', file, '--data', data])).toMatchObject({ code: 0 });
+  expect((await readdir(data)).sort()).toEqual([
+    'admin-token',
+    'node-id',
+    'postrider.db',
+    'postrider.db-lock',
+    'secret-key',
+  ]);
+  expect(await readFile(join(data, 'secret-key'), 'utf8')).toBe(
+    await readFile(join(folder, 'secret-key'), 'utf8'),
+  );
+});
+
 it.skipIf(process.getuid?.() !== 0)(
   'leaves the files with the account of the folder if root runs it',
   async () => {
