@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Browser } from 'playwright-core';
+import type { Browser, Locator } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Demo, startDemo } from '../demo/demo.ts';
 import { fileScope, temporaryFolder, until } from '../scenarios/harness.ts';
@@ -113,6 +113,44 @@ describe.skipIf(!hasBrowser)('every place', () => {
     expect(found).toEqual([]);
   });
 
+  it('keeps what is read of a mail in reach at 400 % zoom, and the places on a line each', async () => {
+    const { page } = await openPage(browser, { viewport: { width: 320, height: 256 } });
+    for (const path of paths.filter((one) => /^\/(inbox|messages)\/./.test(one))) {
+      await page.goto(demo.server.localUrl + path);
+      const panel = page.getByRole('tabpanel').filter({ visible: true });
+      await panel.waitFor();
+      await page.mouse.move(100, 100);
+      await page.mouse.wheel(0, 2_000);
+      const topOf = async () => (await panel.boundingBox())?.y ?? 1_000;
+      await until(`what is read at ${path} is in sight`, async () => (await topOf()) < 100, 5_000);
+      const brokenWords = `[...document.querySelectorAll('nav a')].filter((link) => {
+        const words = document.createRange();
+        words.selectNodeContents(link.lastChild ?? link);
+        return words.getClientRects().length > 1;
+      }).length`;
+      expect(await page.evaluate(brokenWords)).toBe(0);
+    }
+  });
+
+  it('shows what is chosen in colours of the reader too', async () => {
+    const { page } = await openPage(browser, { forcedColors: 'active' });
+    await page.goto(`${demo.server.localUrl}/inbox`);
+    await page.getByRole('list', { name: 'Captured mail' }).getByRole('link').first().click();
+    const fillsOf = async (place: Locator, selector: string) => {
+      await place.first().waitFor();
+      return page.evaluate<string[]>(
+        `[...document.querySelectorAll('${selector}')].slice(0, 2).map((one) => getComputedStyle(one).backgroundColor)`,
+      );
+    };
+    const [view, otherView] = await fillsOf(page.getByRole('tab', { selected: true }), '[role=tab]');
+    expect(view).not.toBe(otherView);
+    const [mail, otherMail] = await fillsOf(page.locator('li > [aria-current]'), 'li > a[href*="/inbox/"]');
+    expect(mail).not.toBe(otherMail);
+    await page.keyboard.press('Control+k');
+    const [place, otherPlace] = await fillsOf(page.getByRole('option'), '[role=option]');
+    expect(place).not.toBe(otherPlace);
+  });
+
   it('is printed to its end, in dark letters', async () => {
     const { page } = await openPage(browser, { colorScheme: 'dark' });
     for (const path of [
@@ -144,6 +182,7 @@ describe.skipIf(!hasBrowser)('every place', () => {
         await page.getByRole('heading', { level: 1 }).count(),
       ];
       expect([path, ...counts]).toEqual([path, 1, 1]);
+      expect(await page.locator('main h1 [aria-current]').count()).toBe(0);
     }
     await page.goto(`${demo.server.localUrl}/overview`);
     await page.getByRole('heading', { name: 'Overview' }).waitFor();

@@ -9,6 +9,8 @@ export function BackLink({ to, label, keys }: { to: Lists; label: string; keys?:
   return (
     <Link
       to={to}
+      // Otherwise it is told as the page that is shown, which lies below it.
+      activeOptions={{ exact: true }}
       aria-label={label}
       title={keys === undefined ? label : `${label} (${keys})`}
       className="-ml-2 grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"

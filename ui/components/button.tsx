@@ -2,11 +2,11 @@
 import type { ComponentProps, ReactNode } from 'react';
 
 const SHAPES = {
-  plain: 'border border-line-strong bg-surface hover:bg-hover',
-  main: 'bg-accent-fill text-on-accent hover:opacity-90',
-  quiet: 'text-soft hover:bg-hover hover:text-ink',
+  plain: 'border-line-strong bg-surface hover:bg-hover',
+  main: 'border-transparent bg-accent-fill text-on-accent hover:opacity-90',
+  quiet: 'border-transparent text-soft hover:bg-hover hover:text-ink',
   /** For what removes. */
-  danger: 'border border-bad bg-surface text-bad hover:bg-bad-fill',
+  danger: 'border-bad bg-surface text-bad hover:bg-bad-fill',
 } as const;
 
 type ButtonProps = ComponentProps<'button'> & { look?: keyof typeof SHAPES };
@@ -16,7 +16,7 @@ export function Button({ look = 'plain', className = '', ...rest }: ButtonProps)
     <button
       type="button"
       {...rest}
-      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md px-3 py-1 disabled:opacity-50 ${SHAPES[look]} ${className}`}
+      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border px-3 py-1 disabled:opacity-50 ${SHAPES[look]} ${className}`}
     />
   );
 }

@@ -1,4 +1,7 @@
-/** Views of one thing beside each other; arrow keys go between them. Where they have no room they scroll. */
+/**
+ * Views of one thing beside each other; arrow keys go between them. Where they have no room they scroll. What they stand in
+ * scrolls too, where it is so low that the views would not be seen: on a phone on its side, in an enlarged page.
+ */
 import { Tabs as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 
@@ -26,7 +29,7 @@ export function Tabs({
       value={value}
       onValueChange={onValue}
       activationMode="manual"
-      className="flex min-h-0 flex-1 flex-col"
+      className="flex min-h-80 flex-1 flex-col"
     >
       <Radix.List
         aria-label={label}

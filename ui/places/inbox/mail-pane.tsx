@@ -32,7 +32,7 @@ export function MailPane(props: {
       ref={props.ref}
       tabIndex={-1}
       aria-label="Open mail"
-      className="flex min-w-0 flex-1 flex-col outline-none"
+      className="flex min-w-0 flex-1 flex-col overflow-y-auto outline-none"
     >
       {id !== null ? (
         <Mail key={id} {...props} id={id} />
@@ -86,7 +86,7 @@ function Mail({ id, onBack, onDelete, onMark }: MailProps) {
     );
   return (
     <>
-      <div className="flex h-12 shrink-0 items-center gap-1 px-3">
+      <div className="flex min-h-12 shrink-0 flex-wrap items-center gap-1 px-3">
         {back}
         <MailTools mail={data} onDelete={onDelete} onMark={onMark} />
       </div>

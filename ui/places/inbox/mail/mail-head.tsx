@@ -18,7 +18,7 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
       <h1 dir="auto" className="line-clamp-3 font-semibold text-lg" title={mail.Subject}>
         <bdi>{subject}</bdi>
       </h1>
-      <dl className="mt-2 grid max-h-40 grid-cols-[auto_1fr] gap-x-3 gap-y-0.5 overflow-y-auto">
+      <dl className="mt-2 grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5">
         <HeadRow name="From">
           <Addresses list={[From]} />
         </HeadRow>

@@ -23,7 +23,7 @@ export function MessageHead({ message }: { message: MessageWithContents }) {
       <p className="mt-1">
         <Status status={status} words={words} isSentence className="max-w-full font-semibold" />
       </p>
-      <dl className="mt-1 grid max-h-40 grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5 overflow-y-auto">
+      <dl className="mt-1 grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5">
         <HeadRow name="From">
           <Addresses list={[From]} />
         </HeadRow>

@@ -60,8 +60,8 @@ export function MessagePage({ id, onBack }: { id: string; onBack(): void }) {
     void timeline.refetch();
   };
   return (
-    <main aria-label="Open message" className="flex min-w-0 flex-1 flex-col">
-      <div className="flex h-12 shrink-0 items-center gap-1 px-3">
+    <main aria-label="Open message" className="flex min-w-0 flex-1 flex-col overflow-y-auto">
+      <div className="flex min-h-12 shrink-0 flex-wrap items-center gap-1 px-3">
         <IconButton label="Back to the list" keys="u" onClick={onBack}>
           <ArrowLeft size={16} aria-hidden />
         </IconButton>
