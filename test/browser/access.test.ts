@@ -326,8 +326,25 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await page.getByRole('radio', { name: 'Tokens' }).click();
     await page.getByText('A program sends its token').waitFor();
     await page.goto(url.replace('/access', '/queue'));
-    await page.getByText('Your rights do not include admin: ask an operator for them').waitFor();
-    await expect.poll(() => page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    await page.getByText('Only operators may do this').waitFor();
+    // Nothing is offered that would be refused.
+    await expect.poll(() => page.getByRole('main').getByRole('button').count()).toBe(0);
+    await page.goto(url.replace('/access', '/queue/example.net'));
+    await page.getByText('Only operators may do this').waitFor();
+    await expect.poll(() => page.getByRole('main').getByRole('button').count()).toBe(0);
+    await page.goto(url.replace('/access', '/suppressions/import'));
+    await page.getByRole('heading', { name: 'You may not do this' }).waitFor();
+    const sender = await addPerson(server, 'sid@example.com', {
+      Role: 'member',
+      Preset: 'Send',
+      Domains: ['example.com'],
+    });
+    const { page: own } = await openPageAs(browser, server, sender);
+    for (const place of ['/messages', '/inbox', '/suppressions']) {
+      await own.goto(url.replace('/access', place));
+      await own.getByRole('heading', { name: 'You may not see this' }).waitFor();
+      expect(await own.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    }
   });
 
   const ROLES = [

@@ -46,6 +46,11 @@ export function isMissing(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
+/** The rights of the person do not suffice: asking again does not help. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403;
+}
+
 /** What is to be removed is gone already: somebody else was quicker, or its time was over. Throws every other error. */
 export function unlessGone(error: unknown): void {
   if (!isMissing(error)) throw error;

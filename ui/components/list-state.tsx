@@ -3,7 +3,6 @@ import { LoaderCircle, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { ListSnapshot } from './live-list.ts';
 import { Failed } from './notice.tsx';
-import { messageOf } from './toasts.tsx';
 
 export function ListState<Item>(props: {
   list: ListSnapshot<Item> & { reload(): void };
@@ -19,7 +18,7 @@ export function ListState<Item>(props: {
       <Failed
         title="The list cannot be read"
         icon={<TriangleAlert aria-hidden />}
-        why={messageOf(error)}
+        error={error}
         onAgain={reload}
       />
     );

@@ -1,6 +1,8 @@
 /** A sentence in the middle of an area that has nothing else to show: empty, failed, or closed. */
 import type { ReactNode } from 'react';
+import { isForbidden } from '../api/call.ts';
 import { Button } from './button.tsx';
+import { messageOf } from './toasts.tsx';
 
 export function Notice({ title, children, icon }: { title: string; children?: ReactNode; icon?: ReactNode }) {
   return (
@@ -12,11 +14,13 @@ export function Notice({ title, children, icon }: { title: string; children?: Re
   );
 }
 
-/** The same for what could not be read, with another try. */
-export function Failed(props: { title: string; why: string; icon?: ReactNode; onAgain(): void }) {
+/** The same for what could not be read: with another try, unless the person may not see it. */
+export function Failed(props: { title: string; error: unknown; icon?: ReactNode; onAgain(): void }) {
+  const why = messageOf(props.error);
+  if (isForbidden(props.error)) return <Notice title="You may not see this">{why}</Notice>;
   return (
     <Notice title={props.title} icon={props.icon}>
-      <p className="mb-3">{props.why}</p>
+      <p className="mb-3">{why}</p>
       <Button onClick={props.onAgain}>Try again</Button>
     </Notice>
   );

@@ -1,8 +1,8 @@
 /** What a place of one column stands in: its title, what belongs beside it, and below it whatever scrolls. */
 import type { ComponentProps, ReactNode } from 'react';
-import { ApiError, isMissing, Unreachable } from '../api/call.ts';
+import { isForbidden, isMissing, Unreachable } from '../api/call.ts';
 import { BackLink } from './back-link.tsx';
-import { Failed, Notice } from './notice.tsx';
+import { Failed } from './notice.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
 import { usePageTitle } from './page-title.ts';
 
@@ -20,11 +20,12 @@ export function Page({
   /** The list that it belongs to. */
   back?: ComponentProps<typeof BackLink>;
   tools?: ReactNode;
-  /** Why the last request failed, while something older is shown. */
+  /** Why the last request failed, while something older is shown. What the person may not see is offered nothing for. */
   error?: Error | null;
   children: ReactNode;
 }) {
   usePageTitle(name ?? (typeof title === 'string' ? title : null));
+  const isRefused = isForbidden(error);
   return (
     <main className="flex h-full flex-col bg-surface">
       {error instanceof Unreachable && <OfflineBanner />}
@@ -35,9 +36,9 @@ export function Page({
               {back !== undefined && <BackLink {...back} />}
               <span className="min-w-0 py-0.5 pointer-coarse:py-2.25">{title}</span>
             </h1>
-            {tools}
+            {!isRefused && tools}
           </header>
-          {children}
+          {isRefused ? <NotYet error={error} onAgain={() => undefined} /> : children}
         </div>
       </div>
     </main>
@@ -55,10 +56,8 @@ export function NotYet({ error, onAgain }: { error: Error | null; onAgain(): voi
         ))}
       </div>
     );
-  if (error instanceof ApiError && (error.status === 401 || error.status === 403))
-    return <Notice title="You may not see this">{error.message}</Notice>;
   const title = isMissing(error) ? 'This does not exist' : 'This cannot be read now';
-  return <Failed title={title} why={error.message} onAgain={onAgain} />;
+  return <Failed title={title} error={error} onAgain={onAgain} />;
 }
 
 /** A part of a page with its heading. */

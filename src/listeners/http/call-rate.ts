@@ -29,7 +29,7 @@ export function createCallRate(clock: Clock, options: { perSecond: number; what:
     const waitMs = gate.waitMs(nowMs);
     if (waitMs === 0) return gate.take(nowMs);
     throw new AppError('rate-limited', {
-      message: `This token may ask for ${what} ${perSecond} times a second`,
+      message: `${caller.session === undefined ? 'This token' : 'You'} may ask for ${what} ${perSecond} times a second`,
       retryAfterSeconds: waitMs / 1000,
     });
   };

@@ -18,7 +18,9 @@ export function requireScope(caller: Caller, scope: Scope): void {
   const message =
     caller.session === undefined
       ? `The token lacks the scope ${scope}`
-      : `Your rights do not include ${scope}: ask an operator for them`;
+      : scope === 'admin'
+        ? 'Only operators may do this'
+        : `Your rights do not include ${scope}: ask an operator for them`;
   throw new AppError('scope-missing', { message, scope });
 }
 
@@ -83,7 +85,8 @@ export function pickDomain(caller: Caller, given: string | undefined): string {
 }
 
 /** Names what the token may use, as people often take the token of another domain, and nothing of what was asked for. */
-function notOf({ domains: [only, ...others] }: Caller): string {
+function notOf({ domains: [only, ...others], session }: Caller): string {
+  if (session !== undefined) return 'Your rights do not include that domain: ask an operator for it';
   return only === undefined || others.length > 0
     ? 'Domain must be one of those of this token, which GET /api/v1/me lists'
     : `This token is only for ${only}`;

@@ -79,7 +79,7 @@ function Mail({ id, onBack, onDelete, onMark }: MailProps) {
           </Notice>
         ) : (
           error !== null && (
-            <Failed title="The mail cannot be read" why={error.message} onAgain={() => void refetch()} />
+            <Failed title="The mail cannot be read" error={error} onAgain={() => void refetch()} />
           )
         )}
       </>

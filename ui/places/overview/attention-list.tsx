@@ -114,7 +114,8 @@ function keyOf({ Kind, Subject }: AttentionItem): string {
 function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
   const { Severity, Message, Fix, Action, Command } = item;
   const { data: me } = useQuery(ME);
-  const command = Command === null ? null : commandOf(me, Command.replace(/^postrider /, ''));
+  const command =
+    Command === null || !mayDo(me, 'admin') ? null : commandOf(me, Command.replace(/^postrider /, ''));
   const isFailing = Severity === 'Failing';
   const Icon = isFailing ? CircleAlert : TriangleAlert;
   return (
@@ -142,13 +143,32 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
   );
 }
 
+/** What the page of each kind needs: a scope, and the operation by which it may be granted alone. */
+const PAGE_NEEDS: Partial<Record<AttentionItem['Kind'], readonly [string, string]>> = {
+  domain: ['domains:read', 'getDomain'],
+  webhook: ['webhooks:read', 'getWebhook'],
+  site: ['admin', 'getSite'],
+  hold: ['admin', 'listHolds'],
+  'warm-up': ['admin', 'getWarmup'],
+};
+
 /** The page of what it is about. */
 function Where({ item: { Kind, Subject } }: { item: AttentionItem }) {
+  const { data: me } = useQuery(ME);
+  // Before there is a hold a guard-rail is about the domain.
+  const about = Kind !== 'guard-rail' ? Kind : Subject.includes('.') ? 'domain' : 'hold';
+  const [scope, operation] = PAGE_NEEDS[about] ?? [];
+  if (scope === undefined || !mayDo(me, scope, operation)) return null;
   const className = 'justify-self-start text-accent underline';
-  switch (Kind) {
+  switch (about) {
     case 'domain':
       return (
-        <Link to="/domains/$name" params={{ name: Subject }} className={className}>
+        <Link
+          to="/domains/$name"
+          params={{ name: Subject }}
+          search={Kind === 'domain' ? {} : { view: 'limits' }}
+          className={className}
+        >
           Show the domain
         </Link>
       );
@@ -162,22 +182,6 @@ function Where({ item: { Kind, Subject } }: { item: AttentionItem }) {
       return (
         <Link to="/queue/$site" params={{ site: Subject }} className={className}>
           Show the site
-        </Link>
-      );
-    case 'guard-rail':
-      // Before there is a hold it is about the domain.
-      return Subject.includes('.') ? (
-        <Link
-          to="/domains/$name"
-          params={{ name: Subject }}
-          search={{ view: 'limits' }}
-          className={className}
-        >
-          Show the domain
-        </Link>
-      ) : (
-        <Link to="/queue" search={{ view: 'holds' }} className={className}>
-          Show the holds
         </Link>
       );
     case 'hold':

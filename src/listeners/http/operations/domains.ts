@@ -209,7 +209,10 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         if (!mayActOn(caller, name)) {
           throw new AppError('from-domain-not-allowed', {
             field: '/Domain',
-            message: 'This token does not hold that domain',
+            message:
+              caller.session === undefined
+                ? 'This token does not hold that domain'
+                : 'Your rights do not include that domain: ask an operator to add it',
           });
         }
         // Only the operator's declaration can replace the DNS proof.

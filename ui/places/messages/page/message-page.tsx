@@ -174,6 +174,6 @@ function NotShown({ error, onAgain }: { error: Error; onAgain(): void }) {
       Its id is wrong, it was removed because of its age, or it belongs to a domain that you may not see.
     </Notice>
   ) : (
-    <Failed title="The message cannot be read" why={error.message} onAgain={onAgain} />
+    <Failed title="The message cannot be read" error={error} onAgain={onAgain} />
   );
 }

@@ -2,8 +2,11 @@
  * Brings addresses of a file onto the list: the file, what its columns and words mean, the first rows as they would be stored
  * and what would be refused; then all of them in portions. Nothing is sent before the last step.
  */
+import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { ImportWishes } from '../../../../src/policy/suppressions/import-file.ts';
+import { ME, mayDo } from '../../../api/me.ts';
+import { Notice } from '../../../components/notice.tsx';
 import { Page, Section } from '../../../components/page.tsx';
 import { SenderDomain, useFirstDomain } from '../../../components/sender-domain.tsx';
 import { toastError } from '../../../components/toasts.tsx';
@@ -43,8 +46,21 @@ export function ImportPage() {
   // While the rows are planned anew, the page shows what the wishes before came to, and sends nothing.
   const plan = file !== null && planned?.file === file ? planned.plan : null;
   const isOld = planned?.wishes !== wishes;
+  const { data: me } = useQuery(ME);
+  const page = {
+    back: { to: '/suppressions', label: 'Back to the suppressions' },
+    title: 'Import suppressions',
+  } as const;
+  if (me !== undefined && !mayDo(me, 'suppressions:write'))
+    return (
+      <Page {...page}>
+        <Notice title="You may not do this">
+          Your rights do not include changing suppressions. An operator can give them to you.
+        </Notice>
+      </Page>
+    );
   return (
-    <Page back={{ to: '/suppressions', label: 'Back to the suppressions' }} title="Import suppressions">
+    <Page {...page}>
       <Section title="1. The file">
         <div className="grid max-w-3xl items-start gap-4 min-[44rem]:grid-cols-2">
           <FileChoice

@@ -7,7 +7,7 @@ export const ADVICE: Readonly<Record<string, string>> = {
   'token-invalid':
     'The token or password is wrong, has ended or was revoked: make a new one and give it to the program.',
   'account-disabled': 'Whoever made this token is disabled: make a new one.',
-  'scope-missing': 'The token has too few rights for this: make one with a wider preset.',
+  'scope-missing': 'It needs more rights: a token with a wider preset, or of a person another role.',
   'ip-not-allowed': 'The token may be used from other addresses only: make one whose list has this address.',
   'domain-not-verified': 'Publish the DNS records of the domain, then check it under Domains.',
   'from-domain-not-allowed':
