@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hotp, totpSecretOf, totpStep } from '../../src/lib/totp.ts';
-import { fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
+import { addDomain, fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE, setHidden } from './browser.ts';
 import { addPerson, openPageAs, sessionCookie } from './people-kit.ts';
 
@@ -194,6 +194,37 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await comeBack(fay);
     await page.getByRole('button', { name: `Signed in as ${fay}` }).waitFor();
     expect(await address.count()).toBe(0);
+  });
+
+  it('removes what can still be undone as the person signs out, and never in the session of the next', async () => {
+    await addDomain(server, 'removals.example');
+    const Items = ['first', 'second'].map((one) => ({ Email: `${one}@example.net` }));
+    await server.call('POST', '/suppressions', { body: { Domain: 'removals.example', Items } });
+    const listed = async () =>
+      (await server.call('GET', '/suppressions?Domain=removals.example')).json.Items.map(
+        ({ Email }: { Email: string }) => Email,
+      );
+    const { page } = await openPage(browser);
+    await page.clock.install();
+    await page.goto(`${url}/suppressions`);
+    await signIn(page);
+    await page.getByRole('button', { name: 'Remove first@example.net' }).click();
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    await menu(page).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
+    expect(await listed()).toEqual(['second@example.net']);
+    await signIn(page);
+    await page.getByRole('button', { name: 'Remove second@example.net' }).click();
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    const next = await addPerson(server, 'next@example.com');
+    await page.context().addCookies([await sessionCookie(server, next)]);
+    for (const hidden of [true, false]) await setHidden(page, hidden);
+    await page.getByRole('button', { name: 'Signed in as next@example.com' }).waitFor();
+    await page.clock.runFor(15_000);
+    await page.getByRole('button', { name: 'Remove second@example.net' }).waitFor();
+    expect(await listed()).toEqual(['second@example.net']);
   });
 
   it('offers a viewer no place and no button that would be refused', async () => {

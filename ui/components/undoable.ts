@@ -1,6 +1,6 @@
 /**
- * Something that cannot be taken back once the server has done it: done in ten seconds, or as the page is closed, unless it
- * is undone until then. Given the words of the message and what is to be done; tells what came of it.
+ * Something that cannot be taken back once the server has done it: done in ten seconds, or as the page is closed or the person
+ * signs out, unless it is undone until then. Given the words of the message and what is to be done; tells what came of it.
  */
 import { messageOf, toast } from './toasts.tsx';
 
@@ -15,16 +15,31 @@ export interface Undoable {
   onDone?(): void;
 }
 
+/** What can still be undone. */
+const open = new Set<{ go(): Promise<void>; end(): void }>();
+
+/** Does at once what can still be undone, while the session of its person lasts. */
+export async function doUndoables(): Promise<void> {
+  await Promise.all([...open].map(({ go }) => go()));
+}
+
+/** Never does it: the session is that of somebody else. */
+export function dropUndoables(): void {
+  for (const { end } of open) end();
+}
+
 export function undoable({ text, run, onBack, onDone }: Undoable): void {
-  const go = (leaving: boolean): void => {
+  const go = async (leaving = false): Promise<void> => {
     end();
-    run(leaving).then(onDone, (error: unknown) => {
+    await run(leaving).then(onDone, (error: unknown) => {
       onBack?.();
       toast({ text: `Not done: ${messageOf(error)}` });
     });
   };
-  const onLeave = () => go(true);
-  const timer = setTimeout(() => go(false), UNDO_MS);
+  const one = { go, end };
+  open.add(one);
+  const onLeave = () => void go(true);
+  const timer = setTimeout(go, UNDO_MS);
   addEventListener('pagehide', onLeave);
   const close = toast({
     text,
@@ -34,13 +49,14 @@ export function undoable({ text, run, onBack, onDone }: Undoable): void {
       run() {
         end();
         onBack?.();
-        close();
       },
     },
   });
 
   function end(): void {
+    open.delete(one);
     clearTimeout(timer);
     removeEventListener('pagehide', onLeave);
+    close();
   }
 }

@@ -6,6 +6,7 @@ import { forgetAnswers, SESSION, signOut } from '../api/session.ts';
 import { IconButton } from '../components/button.tsx';
 import { Menu, type MenuEntry } from '../components/menu.tsx';
 import { toast } from '../components/toasts.tsx';
+import { doUndoables } from '../components/undoable.ts';
 
 const SessionsDialog = lazy(() => import('../places/sign-in/sessions-dialog.tsx'));
 const SecondFactorDialog = lazy(() => import('../places/sign-in/second-factor-dialog.tsx'));
@@ -23,7 +24,7 @@ export function useSessionMenu(): {
   const [opened, setOpened] = useState<keyof typeof DIALOGS | null>(null);
   const person = useQuery(SESSION).data?.Person ?? null;
   const leaving = useMutation({
-    mutationFn: signOut,
+    mutationFn: () => doUndoables().then(signOut),
     onSuccess: () => {
       forgetAnswers(queries);
       void queries.resetQueries({ queryKey: SESSION.queryKey });

@@ -8,6 +8,7 @@ import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef, useState }
 import { onUnauthorized } from '../api/call.ts';
 import { isSignedOut, lookForSession, SESSION } from '../api/session.ts';
 import { OfflineBanner } from '../components/offline-banner.tsx';
+import { dropUndoables } from '../components/undoable.ts';
 import { isBackFromProvider } from '../places/sign-in/provider-address.ts';
 import { Proof } from './proof.tsx';
 
@@ -38,6 +39,9 @@ export function SignedIn({ children }: { children: ReactNode }) {
     addEventListener('visibilitychange', onVisibility);
     return () => removeEventListener('visibilitychange', onVisibility);
   }, [queries]);
+  const person = session.data?.Person?.PersonID;
+  // What one person removed is not removed by the next.
+  useEffect(() => (person === undefined ? undefined : dropUndoables), [person]);
   // Nobody is there who could be answered.
   useEffect(() => {
     focusManager.setFocused(isOut ? false : undefined);
@@ -56,7 +60,7 @@ export function SignedIn({ children }: { children: ReactNode }) {
   return (
     <>
       {isKept && (
-        <Fragment key={session.data?.Person?.PersonID}>
+        <Fragment key={person}>
           {children}
           <Proof />
         </Fragment>
