@@ -9,7 +9,7 @@ import { usePlaces } from './places.ts';
 import { useSessionMenu } from './session-menu.tsx';
 
 const LOOK =
-  'grid flex-auto content-center justify-items-center gap-0.5 whitespace-nowrap text-soft text-[0.75rem] leading-4 -outline-offset-2 data-[status=active]:font-semibold data-[status=active]:text-accent';
+  'grid min-w-0 flex-1 content-center justify-items-center gap-0.5 whitespace-nowrap text-soft text-[0.75rem] leading-4 -outline-offset-2 data-[status=active]:font-semibold data-[status=active]:text-accent';
 
 export function BottomBar({ onFind }: { onFind(): void }) {
   const navigate = useNavigate();
