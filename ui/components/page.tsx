@@ -2,7 +2,7 @@
 import type { ComponentProps, ReactNode } from 'react';
 import { isForbidden, isMissing, Unreachable } from '../api/call.ts';
 import { BackLink } from './back-link.tsx';
-import { Failed } from './notice.tsx';
+import { Failed, Notice } from './notice.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
 import { usePageTitle } from './page-title.ts';
 
@@ -56,8 +56,8 @@ export function NotYet({ error, onAgain }: { error: Error | null; onAgain(): voi
         ))}
       </div>
     );
-  const title = isMissing(error) ? 'This does not exist' : 'This cannot be read now';
-  return <Failed title={title} error={error} onAgain={onAgain} />;
+  if (isMissing(error)) return <Notice title="This does not exist">{error.message}</Notice>;
+  return <Failed title="This cannot be read now" error={error} onAgain={onAgain} />;
 }
 
 /** A part of a page with its heading. */
