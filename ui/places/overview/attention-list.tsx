@@ -115,7 +115,9 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
   const { Severity, Message, Fix, Action, Command } = item;
   const { data: me } = useQuery(ME);
   const command =
-    Command === null || !mayDo(me, 'admin') ? null : commandOf(me, Command.replace(/^postrider /, ''));
+    Command === null || !mayDo(me, 'admin', 'getConfig')
+      ? null
+      : commandOf(me, Command.replace(/^postrider /, ''));
   const isFailing = Severity === 'Failing';
   const Icon = isFailing ? CircleAlert : TriangleAlert;
   return (
