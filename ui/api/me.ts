@@ -10,7 +10,11 @@ export const ME = queryOptions({
 });
 
 /** Whether these rights are enough for what needs `scope`, or for `operation`, which may be granted alone. */
-export function mayDo(me: Me | undefined, scope: string, operation?: string): boolean {
+export function mayDo(
+  me: Pick<Me, 'Scopes' | 'Operations'> | undefined,
+  scope: string,
+  operation?: string,
+): boolean {
   if (me === undefined) return false;
   return (
     me.Scopes.some((one) => one === scope || one === 'admin') ||

@@ -35,7 +35,7 @@ export async function getStats(query: Query, signal?: AbortSignal): Promise<Meas
 
 /** What the first steps are ticked by; null where the caller may not know. */
 export interface FirstFacts {
-  me: Pick<Me, 'Mode' | 'Command'>;
+  me: Pick<Me, 'Mode' | 'Command' | 'Scopes' | 'Operations'>;
   route: string | null;
   domains: DomainList['Items'] | null;
   hasToken: boolean | null;

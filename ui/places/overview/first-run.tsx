@@ -1,5 +1,6 @@
 /** The steps to the first delivered mail, while some are not done; once all were, nothing is asked again in this browser. */
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Circle, CircleCheck } from 'lucide-react';
 import { getFirstFacts } from '../../api/overview.ts';
 import { CodeBlock } from '../../components/copy.tsx';
@@ -42,6 +43,11 @@ export function FirstRun() {
                 {step === next && (
                   <>
                     <p className="text-soft">{step.hint}</p>
+                    {step.link !== undefined && (
+                      <Link to={step.link.to} className="justify-self-start text-accent underline">
+                        {step.link.words}
+                      </Link>
+                    )}
                     {step.command !== undefined && <CodeBlock text={step.command} label="Copy the command" />}
                   </>
                 )}

@@ -1,5 +1,5 @@
 /** From nothing to the first delivered mail: each step with what it is done by, ticked by facts. Pure. */
-import { commandOf } from '../../api/me.ts';
+import { commandOf, mayDo } from '../../api/me.ts';
 import type { FirstFacts } from '../../api/overview.ts';
 
 export interface FirstStep {
@@ -7,19 +7,24 @@ export interface FirstStep {
   done: boolean;
   /** How it is done. */
   hint: string;
-  command?: string;
+  /** Where it is done in the dashboard. */
+  link?: { to: '/domains' | '/access' | '/queue'; words: string };
+  /** Of an operator, who has a terminal there. */
+  command?: string | undefined;
 }
 
-/** Steps whose fact the caller may not know are left out. */
+/** Steps whose fact the caller may not know, or that others have to do, are left out. */
 export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
   const { me, route, domains, hasToken, accepted, delivered } = facts;
   const domain = domains?.[0]?.Domain ?? 'example.com';
-  const command = (words: string) => commandOf(me, words);
-  const steps: (FirstStep & { known: boolean })[] = [
+  const isOperator = mayDo(me, 'admin', 'getConfig');
+  const command = (words: string) => (isOperator ? commandOf(me, words) : undefined);
+  const steps: (FirstStep & { known: boolean; isOwn: boolean })[] = [
     {
       name: 'A server that sends',
       done: route === null ? me.Mode === 'serve' : route !== 'sandbox',
       known: true,
+      isOwn: isOperator,
       hint: 'This server captures all mail. The command setup asks how mail is sent (through a relay, or directly), tries it, and writes the configuration of a server that sends.',
       command: command(`setup ${domain}`),
     },
@@ -27,6 +32,8 @@ export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
       name: 'A sender domain',
       done: (domains?.length ?? 0) > 0,
       known: domains !== null,
+      isOwn: mayDo(me, 'domains:write'),
+      link: { to: '/domains', words: 'Add a domain' },
       hint: 'The domain you send from. This creates its DKIM keys and prints the DNS records to publish.',
       command: command(`domain add ${domain}`),
     },
@@ -34,6 +41,8 @@ export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
       name: 'Its DNS records are verified',
       done: domains?.some(({ Status }) => Status === 'Verified') ?? false,
       known: domains !== null,
+      isOwn: mayDo(me, 'domains:write'),
+      link: { to: '/domains', words: 'Show its records' },
       hint: 'Publish the records with your DNS provider, then look them up.',
       command: command(`domain verify ${domain}`),
     },
@@ -41,6 +50,8 @@ export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
       name: 'A token for your application',
       done: hasToken === true,
       known: hasToken !== null,
+      isOwn: mayDo(me, 'tokens:write'),
+      link: { to: '/access', words: 'Make a token' },
       hint: 'It may send for this domain, and nothing else. It is shown once.',
       command: command(`token create --domain ${domain} --preset Send`),
     },
@@ -48,15 +59,20 @@ export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
       name: 'The first mail is accepted',
       done: (accepted ?? 0) > 0,
       known: accepted !== null,
-      hint: 'Send one from your application, or by a command.',
+      isOwn: mayDo(me, 'email:send'),
+      hint: 'Send one from your application.',
       command: command(`send --from me@${domain} --to you@example.net --subject Hello --text hello.txt`),
     },
     {
       name: 'The first mail is delivered',
       done: (delivered ?? 0) > 0,
       known: delivered !== null,
+      isOwn: isOperator,
+      link: { to: '/queue', words: 'Show what waits' },
       hint: 'The queue shows what waits, and why.',
     },
   ];
-  return steps.filter(({ known }) => known).map(({ known: _, ...step }) => step);
+  return steps
+    .filter(({ known, done, isOwn }) => known && (done || isOwn))
+    .map(({ known: _, isOwn: __, ...step }) => step);
 }
