@@ -43,7 +43,7 @@ import { addressProblem, domainOfAddress } from '../../src/mail/address-text.ts'
 import { readAttachedComplaint, readFeedbackReport } from '../../src/mail/arf.ts';
 import { parseAuthor, shownDomains } from '../../src/mail/author-field.ts';
 import { answersBySubject, autoReplySign, subjectOf as mailSubject } from '../../src/mail/auto-reply.ts';
-import { readTextBounce } from '../../src/mail/bounce-text.ts';
+import { readTextBounce, withReasonsOf } from '../../src/mail/bounce-text.ts';
 import {
   isInvitation,
   parseMediaType,
@@ -378,6 +378,11 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'mail/auto-reply.ts autoReplySign': eachMail((message) => autoReplySign(readMime(message))),
   'mail/auto-reply.ts subjectOf': eachMail((message) => mailSubject(readMime(message))),
   'mail/bounce-text.ts readTextBounce': eachMail((message) => readTextBounce(readMime(message))),
+  'mail/bounce-text.ts withReasonsOf': eachMail((message) => {
+    const mail = readMime(message);
+    const report = readDsn(mail);
+    return report === null ? null : withReasonsOf(mail, report);
+  }),
   'mail/content-type.ts isInvitation': (text) => isInvitation(text, 'inline'),
   'mail/content-type.ts parseMediaType': (text) => [
     parseMediaType(text),

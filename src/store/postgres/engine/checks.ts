@@ -70,7 +70,7 @@ export async function checkOurs(db: Db): Promise<void> {
 }
 
 /** Where the data is: another place after a standby has taken over, a recovery to a point in time, or a dump that was restored. */
-export interface Place {
+export interface ServerPlace {
   /** The same for a server, its standbys and copies of its files; '': the role may not read it. */
   system: string;
   /** Of the database. */
@@ -79,7 +79,7 @@ export interface Place {
   timeline: string;
 }
 
-export async function placeOf(db: Db, timeline: string): Promise<Place> {
+export async function placeOf(db: Db, timeline: string): Promise<ServerPlace> {
   const row = await db.get<{ oid: string; may: boolean }>(
     `SELECT oid::text, has_function_privilege('pg_control_system()', 'EXECUTE') AS may FROM pg_database
      WHERE datname = current_database()`,
@@ -93,7 +93,7 @@ export async function placeOf(db: Db, timeline: string): Promise<Place> {
  * A former primary that is reached alone says nothing of the server that took over, so a node keeps the last place in a file of
  * its own. Throws StoreRefused where it was on a later timeline of the same server; otherwise keeps this one.
  */
-export async function checkPlace(place: Place, file: string): Promise<void> {
+export async function checkPlace(place: ServerPlace, file: string): Promise<void> {
   const { system, oid, timeline } = place;
   if (system === '') return;
   const text = existsSync(file) ? await readWhole(file) : '';
