@@ -35,7 +35,7 @@ import {
 } from './pipeline/deliver/routing/relay-health.ts';
 import { createRoutes, type Routes } from './pipeline/deliver/routing/routes.ts';
 import { createSites } from './pipeline/deliver/routing/sites.ts';
-import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls/counters.ts';
+import { createTlsCounter } from './pipeline/deliver/tls/counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls/mta-sts.ts';
 import { createTryNow, type TryNow } from './pipeline/deliver/try-now.ts';
 import { createQueue } from './pipeline/queue/create-queue.ts';
@@ -246,7 +246,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   );
   states.onChange(queue.gateChanged);
   holds.onChange(() => queue.gateChanged());
-  const tlsCounters = createTlsCounters({ store, clock, log, metrics: createTlsMetrics(registry) });
+  const countTls = createTlsCounter(registry);
   const mtaSts = createMtaSts(
     {
       store,
@@ -254,7 +254,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       http: deps.policyHttp,
       clock,
       log,
-      failed: (domain, result) => tlsCounters.count({ domain, policy: 'sts', mxHost: '', result }),
+      failed: (result) => countTls('sts', result),
     },
     options.mtaStsPort === undefined ? {} : { port: options.mtaStsPort },
   );
@@ -276,7 +276,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         retry,
         resolver,
         mtaSts,
-        tlsCounters,
+        countTls,
       },
       ...{ clock, random, log, classifier, relays, port25, failpoints },
       signers: domains,
@@ -335,7 +335,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   });
 
   /** In the order of starting: delivery is ready before the queue hands out work. */
-  const services: readonly Service[] = [tlsCounters, mtaSts, deliver, queue];
+  const services: readonly Service[] = [mtaSts, deliver, queue];
   const running = new Set<Service>();
   let draining: Promise<void> | null = null;
 
@@ -391,7 +391,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       states.stop();
       await traffic.flush();
       await warmup.stop();
-      for (const service of [mtaSts, tlsCounters]) if (running.has(service)) await service.stop(deadlineMs);
+      if (running.has(mtaSts)) await mtaSts.stop(deadlineMs);
     },
   };
 }

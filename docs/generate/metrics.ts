@@ -4,7 +4,7 @@ import { createAcceptMetrics } from '../../src/pipeline/accept/accept-metrics.ts
 import { createRefusalMetrics } from '../../src/pipeline/accept/refusal-metrics.ts';
 import { createAlertMetrics } from '../../src/pipeline/alerts/alert-metrics.ts';
 import { createDeliverMetrics } from '../../src/pipeline/deliver/deliver-metrics.ts';
-import { createTlsMetrics } from '../../src/pipeline/deliver/tls/counters.ts';
+import { createTlsCounter } from '../../src/pipeline/deliver/tls/counters.ts';
 import { createGuardMetrics } from '../../src/pipeline/events/guard-metrics.ts';
 import { createReaderMetrics } from '../../src/pipeline/events/reader-metrics.ts';
 import { createReturnMetrics } from '../../src/pipeline/events/returns-metrics.ts';
@@ -22,7 +22,7 @@ export async function metricsPage(): Promise<string> {
   createAcceptMetrics(registry);
   createRefusalMetrics(registry);
   createDeliverMetrics(registry);
-  createTlsMetrics(registry);
+  createTlsCounter(registry);
   createWebhookMetrics(registry);
   createReaderMetrics(registry);
   createReturnMetrics(registry);

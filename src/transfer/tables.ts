@@ -41,7 +41,6 @@ export const COPIED: readonly CopiedTable[] = [
   { name: 'path_state', key: ['key'] },
   { name: 'path_change', key: ['id'], numbered: 'id' },
   { name: 'warmup', key: ['source', 'provider'] },
-  { name: 'tls_count', key: ['day', 'domain', 'policy', 'mx_host', 'result'] },
   { name: 'alert', key: ['kind', 'subject'] },
   { name: 'alert_mail', key: ['id'] },
   { name: 'audit', key: ['id'] },

@@ -29,7 +29,7 @@ const OPPORTUNISTIC: TlsPlan = {
   mode: 'opportunistic',
   dane: null,
   onlyFor: null,
-  counted: { policy: 'no-policy-found', domain: 'example.net' },
+  counted: 'no-policy-found',
   testing: null,
 };
 
@@ -46,7 +46,7 @@ function opener(clock: VirtualClock, egressMemory: EgressMemory = createEgressFa
       egressMemory,
       log: service,
       tlsContexts: createTlsContexts({ ca: ca.cert }),
-      counters: { count: ({ result }) => counted.push(result) },
+      countTls: (_, result) => counted.push(result),
     },
     { heloName: 'client.test' },
   );

@@ -28,7 +28,7 @@ import type { SignerSource } from './prepare/signing.ts';
 import type { Port25Watch } from './routing/port-25.ts';
 import type { RelayHealth } from './routing/relay-health.ts';
 import type { Sites } from './routing/sites.ts';
-import type { TlsCounters } from './tls/counters.ts';
+import type { CountTls } from './tls/counters.ts';
 import type { MtaSts } from './tls/mta-sts.ts';
 
 export interface DeliverDeps {
@@ -51,7 +51,7 @@ export interface DeliverDeps {
   filter: AddressCheck;
   tlsContexts: TlsContexts;
   mtaSts: MtaSts;
-  tlsCounters: TlsCounters;
+  countTls: CountTls;
   clock: Clock;
   random: Random;
   log: Logger;

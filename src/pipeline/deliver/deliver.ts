@@ -41,15 +41,14 @@ const ROWS_WITHOUT_SITE = 32;
 export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliver {
   const { clock, random, log, mailLog, metrics, failpoints, queue, sites, states, gate } = deps;
   const { store, senders, signers, tokens, personalTokens, rules, retry, classifier, senderEffects } = deps;
-  const { resolver, filter, mtaSts, tlsContexts, tlsCounters, connect, relays, port25, egressMemory } = deps;
+  const { resolver, filter, mtaSts, tlsContexts, countTls, connect, relays, port25, egressMemory } = deps;
   const { shaping, overrides, warmup, sandboxRules } = deps;
 
-  const counters = tlsCounters;
   const endpoints = createEndpoints(
-    { resolver, filter, mtaSts, clock, random, counters, egressMemory },
+    { resolver, filter, mtaSts, clock, random, countTls, egressMemory },
     options,
   );
-  const opener = createOpener({ clock, log, tlsContexts, counters, egressMemory, connect }, options);
+  const opener = createOpener({ clock, log, tlsContexts, countTls, egressMemory, connect }, options);
   const connectors = createConnectors({ endpoints, opener, relays, port25 });
   const signing = createSigning({ clock, signers });
   const reading = { clock, store, signing, senders, tokens, personalTokens, asksForTls };

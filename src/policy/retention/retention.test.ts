@@ -165,6 +165,17 @@ describe('retention', () => {
     expect(await kept(seqs)).toBe(0);
   });
 
+  it('forgets MTA-STS policies when they end', async () => {
+    const policy = { policyId: '1', mode: 'enforce', mx: [], maxAgeSeconds: 60, renewFailures: 0 } as const;
+    const times = { fetchedAt: now, renewAt: now, expiresAt: now + 60_000 };
+    await store.putMtaSts({ domain: 'example.net', ...policy, ...times });
+    await purge();
+    expect(await store.getMtaSts({ domain: 'example.net' })).not.toBeNull();
+    now += 60_000;
+    await purge();
+    expect(await store.getMtaSts({ domain: 'example.net' })).toBeNull();
+  });
+
   it('forgets tokens and SMTP credentials ninety days after they ended, with those that they made', async () => {
     const ids = Array.from({ length: 70 }, () => uuidv7({ ...systemClock, now: () => now }, random)).sort();
     for (const [i, id] of ids.entries())

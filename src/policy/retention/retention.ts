@@ -1,8 +1,8 @@
 /**
  * How long data is kept, and the rounds that delete it: contents, messages with their events, webhook calls, captures
- * of the sandbox; by age, contents also by size. Readers find what to delete; the writer deletes it in steps of a few
- * milliseconds, with a pause of several times that after each, so that accepting and sending are hardly delayed.
- * Nothing is stored between rounds: an interrupted one starts again.
+ * of the sandbox, and what ends by itself; by age, contents also by size. Readers find what to delete; the writer
+ * deletes it in steps of a few milliseconds, with a pause of several times that after each, so that accepting and
+ * sending are hardly delayed. Nothing is stored between rounds: an interrupted one starts again.
  */
 import { type Clock, sleep } from '../../lib/clock.ts';
 import type { Domain } from '../../model/domain.ts';
@@ -69,6 +69,7 @@ type RetentionNeeds = Pick<
   | 'purgeSums'
   | 'purgeOptOuts'
   | 'purgeLeftovers'
+  | 'purgeMtaSts'
   | 'purgeSessions'
   | 'purgeAudit'
   | 'purgeTokens'
@@ -122,6 +123,7 @@ export function createRetention(
         credentials: 0,
       };
       await leftovers(mayGoOn);
+      await whole(mayGoOn, (limit) => store.purgeMtaSts({ now, limit }));
       forgotten.calls = await calls(now, mayGoOn);
       forgotten.captures = await whole(mayGoOn, (limit) =>
         store.purgeCaptures({ before: now - options.capturesMs, now, limit }),

@@ -454,14 +454,6 @@ CREATE TABLE template_version (
   html text COLLATE "C",
   plain text COLLATE "C"
 );
-CREATE TABLE tls_count (
-  day text COLLATE "C" NOT NULL,
-  domain text COLLATE "C" NOT NULL,
-  policy text COLLATE "C" NOT NULL,
-  mx_host text COLLATE "C" NOT NULL,
-  result text COLLATE "C" NOT NULL,
-  sessions bigint NOT NULL
-);
 CREATE TABLE token (
   id text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
@@ -643,7 +635,6 @@ CREATE UNIQUE INDEX template_pkey ON template USING btree (seq);
 CREATE INDEX template_place ON template USING btree (domain, seq);
 CREATE UNIQUE INDEX template_version_pkey ON template_version USING btree (seq);
 CREATE UNIQUE INDEX template_version_template_seq_version_key ON template_version USING btree (template_seq, version);
-CREATE UNIQUE INDEX tls_count_pkey ON tls_count USING btree (day, domain, policy, mx_host, result);
 CREATE INDEX token_domain ON token USING btree ((((domains)::json ->> 0)));
 CREATE INDEX token_maker ON token USING btree (created_by, id) WHERE (created_by IS NOT NULL);
 CREATE UNIQUE INDEX token_pkey ON token USING btree (id);

@@ -405,7 +405,7 @@ describePostgres('operations on the same rows', () => {
       let over = 0;
       const purges = [
         one.purgeLimits({ now, before: now, unusedSince: now, limit: 10 }),
-        one.purgeTls({ now, beforeDay: '2000-01-01', limit: 10 }),
+        one.purgeMtaSts({ now, limit: 10 }),
         two.purgeOptOuts({ before: now, limit: 10 }),
         two.purgeIdempotency({ before: now, limit: 10 }),
       ].map((purge) =>

@@ -1,7 +1,6 @@
-/** MTA-STS policies and daily TLS counters (`../topics/tls.ts`), which belong to no sender domain. */
+/** MTA-STS policies (`../topics/tls.ts`), which belong to no sender domain. */
 
 import { POLICY, POLICY_COLUMNS, toPolicy } from '../shared/rows/tls.ts';
-import type { TlsCount } from '../topics/tls.ts';
 import { read, write } from './engine/operation.ts';
 
 export const putMtaSts = write('putMtaSts', 'by key', ({ db }, params) => {
@@ -27,47 +26,10 @@ export const staleMtaSts = read('staleMtaSts', 'as asked', (db, params) => {
     .map(toPolicy);
 });
 
-export const addTlsCounts = write('addTlsCounts', 'by key', ({ db }, params) => {
-  for (const count of params.counts) {
-    db.insert(
-      'tls_count',
-      {
-        day: count.day,
-        domain: count.domain,
-        policy: count.policy,
-        mx_host: count.mxHost,
-        result: count.result,
-        sessions: count.sessions,
-      },
-      'ON CONFLICT DO UPDATE SET sessions = sessions + excluded.sessions',
-    );
-  }
-});
-
-export const tlsCounts = read('tlsCounts', 'as asked', { search: true }, (db, params) => {
-  const { domain } = params;
-  const where = domain === undefined ? '' : 'AND domain = ?';
-  const given = domain === undefined ? [] : [domain];
-  return db.all<TlsCount>(
-    `SELECT day, domain, policy, mx_host AS mxHost, result, sessions FROM tls_count WHERE day >= ? ${where}
-     ORDER BY day, domain, policy, mx_host, result LIMIT ?`,
-    params.fromDay,
-    ...given,
-    params.limit,
-  );
-});
-
-export const purgeTls = write('purgeTls', 'as asked', { portion: true }, ({ db }, params) => {
-  const policies = db.run(
+export const purgeMtaSts = write('purgeMtaSts', 'as asked', { portion: true }, ({ db }, params) => {
+  return db.run(
     'DELETE FROM mta_sts WHERE domain IN (SELECT domain FROM mta_sts WHERE expires_at <= ? LIMIT ?)',
     params.now,
     params.limit,
   ).changes;
-  const counts = db.run(
-    `DELETE FROM tls_count WHERE (day, domain, policy, mx_host, result) IN
-       (SELECT day, domain, policy, mx_host, result FROM tls_count WHERE day < ? LIMIT ?)`,
-    params.beforeDay,
-    params.limit,
-  ).changes;
-  return policies + counts;
 });

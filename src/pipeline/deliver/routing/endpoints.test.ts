@@ -27,7 +27,7 @@ function setUp() {
       clock,
       filter: { check: () => ({ allowed: true, listed: false }) },
       mtaSts: { policyOf: async () => null },
-      counters: { count() {} },
+      countTls() {},
       egressMemory: createEgressFacts(clock).fresh(),
     },
     { mxPort: 25, ipv6: false },

@@ -15,9 +15,8 @@ import type { AddressCheck } from '../../../net/address-filter.ts';
 import { type MxHost, resolveMxHosts } from '../../../net/mx-hosts.ts';
 import type { CachingResolver } from '../../../net/resolver.ts';
 import { type EgressMemory, readFlag } from '../../../policy/limits/shaping/egress-memory.ts';
-import type { TlsResult } from '../../../store/topics/tls.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
-import type { TlsCounters } from '../tls/counters.ts';
+import type { CountTls } from '../tls/counters.ts';
 import type { AttemptBudget, Endpoint } from '../tls/endpoint.ts';
 import type { MtaSts } from '../tls/mta-sts.ts';
 import { planTls, relayTlsPlan, type TlsPlan } from '../tls/plan.ts';
@@ -90,13 +89,13 @@ interface Deps {
   /** For MX hosts; a configured relay may have any address. */
   filter: AddressCheck;
   mtaSts: Pick<MtaSts, 'policyOf'>;
-  counters: Pick<TlsCounters, 'count'>;
+  countTls: CountTls;
   /** Stored over a restart. */
   egressMemory: Pick<EgressMemory, 'facts'>;
 }
 
 export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
-  const { resolver, random, clock, filter, mtaSts, counters } = deps;
+  const { resolver, random, clock, filter, mtaSts, countTls } = deps;
   const ipv4Only = deps.egressMemory.facts('ipv4-only', readFlag, AVOID_IPV6_MS);
   const asked = new BoundedMap<string, { answer: boolean; untilMs: number }>(MAX_ASKED);
   const asking = createSharedWork<boolean>();
@@ -196,7 +195,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
           });
           if (planned.kind === 'unusable') {
             unusable.push(planned.detail);
-            note(domain, host.name, planned);
+            countTls(planned.policy, planned.result);
           } else found.push(...endpointsOf(host, domain, planned.plan, budget));
         }
         const endpoints = found.slice(0, MAX_ADDRESSES);
@@ -263,14 +262,6 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
       ...host,
       addresses: untriedFirst(host.addresses.map(met), tried).map(({ address }) => address),
     }));
-  }
-
-  function note(
-    domain: string,
-    mxHost: string,
-    { policy, result }: { policy: 'tlsa' | 'sts' | 'no-policy-found'; result: TlsResult },
-  ): void {
-    counters.count({ domain, policy, mxHost, result });
   }
 }
 

@@ -50,7 +50,7 @@ const mode = async () => (await sts.policyOf('example.net', 'example.com'))?.mod
 
 function createSts(over: Store = store): MtaSts {
   return createMtaSts(
-    { store: over, resolver, http, clock, log, failed: (_, result) => failures.push(result) },
+    { store: over, resolver, http, clock, log, failed: (result) => failures.push(result) },
     { port: (web.address() as AddressInfo).port },
   );
 }

@@ -25,7 +25,8 @@ import type { DnsAnswer, ResolverByAsker } from '../../../net/dns-types.ts';
 import type { GuardedHttp, HttpOutcome } from '../../../net/guarded-http.ts';
 import { type MtaStsPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../../net/mta-sts.ts';
 import type { Store } from '../../../store/store.ts';
-import type { StoredMtaSts, TlsResult } from '../../../store/topics/tls.ts';
+import type { StoredMtaSts } from '../../../store/topics/tls.ts';
+import type { TlsResult } from './counters.ts';
 
 export interface MtaSts extends Service {
   /** The policy in force for a recipient domain (lower-case A-label), or null, for mail of `sender`. Never rejects. */
@@ -39,7 +40,7 @@ export interface MtaStsDeps {
   clock: Clock;
   log: Logger;
   /** A policy was announced and could not be fetched. */
-  failed(domain: string, result: TlsResult): void;
+  failed(result: TlsResult): void;
 }
 
 export interface MtaStsOptions {
@@ -134,7 +135,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     if (fetched.kind === 'failed') {
       entry.notBeforeMs = clock.monotonicMs() + RETRY_MS;
       const { detail, result } = fetched;
-      if (result !== null) deps.failed(domain, result);
+      if (result !== null) deps.failed(result);
       log.info(
         { domain, result, detail, kept: inForce(entry.stored) !== null },
         'no MTA-STS policy could be fetched',

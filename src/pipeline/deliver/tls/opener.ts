@@ -17,8 +17,7 @@ import { type EgressMemory, readFlag } from '../../../policy/limits/shaping/egre
 import { openSession } from '../../../smtp/client-session.ts';
 import type { TlsContexts, TlsMode } from '../../../smtp/client-tls.ts';
 import type { OpenFailure, OpenResult, Timeouts } from '../../../smtp/client-types.ts';
-import type { TlsResult } from '../../../store/topics/tls.ts';
-import { certificateResult, type TlsCounters } from './counters.ts';
+import { type CountTls, certificateResult, type TlsResult } from './counters.ts';
 import type { Endpoint } from './endpoint.ts';
 import { askedBy } from './plan.ts';
 
@@ -51,7 +50,7 @@ export interface OpenerDeps {
   clock: Clock;
   log: Logger;
   tlsContexts: TlsContexts;
-  counters: Pick<TlsCounters, 'count'>;
+  countTls: CountTls;
   /** Stored over a restart. */
   egressMemory: Pick<EgressMemory, 'facts'>;
   /** How connections are opened; default: TCP. */
@@ -94,7 +93,7 @@ interface Dying {
 }
 
 export function createOpener(deps: OpenerDeps, options: { heloName: string }): Opener {
-  const { clock, log, tlsContexts, counters } = deps;
+  const { clock, log, tlsContexts, countTls } = deps;
   const fallbacks = deps.egressMemory.facts('tls-bent', readFallback, DAY_MS);
   const demanded = deps.egressMemory.facts('tls-demanded', readFlag, DEMANDED_MS);
   /** The day of a host's last TLS session. */
@@ -264,7 +263,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
         heloName: wish.heloName ?? options.heloName,
         tls: mode,
         dane: tls.dane ?? undefined,
-        verifiedAs: tls.counted?.policy === 'sts' && mode === 'verified' ? 'mta-sts' : undefined,
+        verifiedAs: tls.counted === 'sts' && mode === 'verified' ? 'mta-sts' : undefined,
         auth: endpoint.auth ?? undefined,
         allowPlaintextAuth: endpoint.allowPlaintextAuth,
         tlsContexts,
@@ -291,8 +290,8 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   }
 
   function count(endpoint: Endpoint, result: TlsResult): void {
-    const { counted: as } = endpoint.tls;
-    if (as !== null) counters.count({ ...as, mxHost: endpoint.host, result });
+    const { counted: policy } = endpoint.tls;
+    if (policy !== null) countTls(policy, result);
   }
 }
 

@@ -17,7 +17,7 @@ import { isNamedByPolicy, type MtaStsPolicy } from '../../../net/mta-sts.ts';
 import type { FullResolver } from '../../../net/resolver.ts';
 import type { TlsMode } from '../../../smtp/client-tls.ts';
 import { type DaneRequest, usableTlsa } from '../../../smtp/dane.ts';
-import type { TlsPolicyType, TlsResult } from '../../../store/topics/tls.ts';
+import type { TlsPolicyType, TlsResult } from './counters.ts';
 
 /** The requirement that decided. `relay`: the operator's setting for a relay. */
 export type TlsBasis = 'relay' | 'sender' | 'dane' | 'mta-sts' | 'provider' | 'opportunistic';
@@ -32,8 +32,8 @@ export interface TlsPlan {
    * more. null: any domain without a requirement.
    */
   onlyFor: string | null;
-  /** Policy and domain in the counters (RFC 8460 §4.3); null if nothing is counted (relays). */
-  counted: { policy: TlsPolicyType; domain: string } | null;
+  /** How its sessions are counted (RFC 8460 §4.3); null if they are not (relays). */
+  counted: TlsPolicyType | null;
   /**
    * MTA-STS in testing mode: the result that `enforce` would have had for this host is counted, and changes nothing.
    */
@@ -76,11 +76,9 @@ export async function planTls(resolver: DaneResolver, asked: TlsQuestion): Promi
       basis,
       mode: 'dane',
       dane: request,
-      counted: { policy: 'tlsa', domain: recipientDomain },
+      counted: 'tlsa',
     });
   }
-  const sts = { policy: 'sts', domain: recipientDomain } as const;
-  const none = { policy: 'no-policy-found', domain: recipientDomain } as const;
   const isNamed = policy !== null && isNamedByPolicy(policy, host.name);
   if (policy?.mode === 'enforce') {
     if (!isNamed) {
@@ -91,20 +89,21 @@ export async function planTls(resolver: DaneResolver, asked: TlsQuestion): Promi
       ...common,
       basis: asked.requireTls ? 'sender' : 'mta-sts',
       mode: 'verified',
-      counted: sts,
+      counted: 'sts',
     });
   }
-  if (asked.requireTls) return plan({ ...common, basis: 'sender', mode: 'verified', counted: none });
+  if (asked.requireTls)
+    return plan({ ...common, basis: 'sender', mode: 'verified', counted: 'no-policy-found' });
   if (dane === 'unusable') {
     return plan({
       ...common,
       basis: 'dane',
       mode: 'required',
-      counted: { policy: 'tlsa', domain: recipientDomain },
+      counted: 'tlsa',
     });
   }
   const testing = policy?.mode === 'testing' ? { isNamed } : null;
-  const counted = testing === null ? none : sts;
+  const counted = testing === null ? 'no-policy-found' : 'sts';
   if (asked.providerRequires) {
     return plan({ ...common, basis: 'provider', mode: 'required', onlyFor: null, counted, testing });
   }

@@ -263,7 +263,6 @@ export interface Tables {
   suppression_evidence: 'domain_id' | 'key' | 'reason' | 'days' | 'first_at' | 'last_at';
   template: 'seq' | 'id' | 'domain' | 'name' | 'version' | 'created_at' | 'updated_at';
   template_version: 'seq' | 'template_seq' | 'version' | 'created_at' | 'subject' | 'html' | 'plain';
-  tls_count: 'day' | 'domain' | 'policy' | 'mx_host' | 'result' | 'sessions';
   token:
     | 'id'
     | 'name'
