@@ -8,7 +8,7 @@ import { apiRoutes } from '../../src/listeners/http/operations/table.ts';
 import { plainRoutes } from '../../src/listeners/http/plain-routes.ts';
 import { typeOf } from '../../src/listeners/http/reference/fields.ts';
 import { list, object, resolve, text } from '../../src/listeners/http/reference/spec.ts';
-import type { ApiRoute } from '../../src/listeners/http/route.ts';
+import { type ApiRoute, needsAllDomains } from '../../src/listeners/http/route.ts';
 import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/send/limits.ts';
 import { PRESETS } from '../../src/model/token.ts';
 import { code, page, table, withSentences } from './markdown.ts';
@@ -18,20 +18,17 @@ export interface Operation {
   /** `/webhooks/{id}`, below /api/v1. */
   path: string;
   scope: string | null;
-  /** Tokens that are limited to domains may call it. */
-  limitedTokens: boolean;
+  /** Only tokens of all domains may call it. */
+  allDomains: boolean;
   description: string;
 }
 
 /** The operations of the API. No handler is called, so none of the parts behind them is needed. */
 export function operations(): readonly Operation[] {
-  return contractRoutes().map(({ method, path, scope, limitedTokens, description }) => ({
-    method,
-    path: braces(path),
-    scope,
-    limitedTokens: limitedTokens === true,
-    description,
-  }));
+  return contractRoutes().map((route) => {
+    const { method, path, scope, description } = route;
+    return { method, path: braces(path), scope, allDomains: needsAllDomains(route), description };
+  });
 }
 
 /** The routes below /api/v1 with what each promises. */
@@ -52,9 +49,9 @@ export function plainPaths(): readonly string[] {
 }
 
 export function apiPage(): string {
-  const rows = operations().map(({ method, path, scope, limitedTokens, description }) => [
+  const rows = operations().map(({ method, path, scope, allDomains, description }) => [
     `\`${method} ${path}\``,
-    scope === null ? 'any token' : `${code(scope)}${limitedTokens ? '' : ', all domains'}`,
+    scope === null ? 'any token' : `${code(scope)}${allDomains ? ', all domains' : ''}`,
     description,
   ]);
   const plain = withSentences(plainPaths(), (path) => path, PLAIN).map(([path, sentence]) => [

@@ -8,7 +8,7 @@ import { isOwnPage, OWN_HEADER } from '../../policy/access/own-page.ts';
 import { requireAllDomains, requireScope } from '../../policy/access/rights.ts';
 import { cookieText, isSessionRequest } from '../../policy/access/session-page.ts';
 import type { HttpDeps } from './deps.ts';
-import type { ApiRoute } from './route.ts';
+import { type ApiRoute, needsAllDomains } from './route.ts';
 
 /** What a request says of itself. */
 export interface Asking {
@@ -42,7 +42,7 @@ type Permission = Pick<ApiRoute, 'id' | 'scope' | 'limitedTokens' | 'proven'>;
 function requireRights(caller: Caller, route: Permission): void {
   if (caller.only?.has(route.id) === false) throw new AppError('second-factor-required');
   if (route.scope !== null && caller.operations?.has(route.id) !== true) requireScope(caller, route.scope);
-  if (route.limitedTokens !== true) requireAllDomains(caller);
+  if (needsAllDomains(route)) requireAllDomains(caller);
 }
 
 /** The caller of operations that are open to everybody: it has no rights. */

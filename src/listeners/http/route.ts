@@ -63,10 +63,7 @@ export interface ApiRoute {
   path: string;
   /** null: any valid token. */
   scope: Scope | null;
-  /**
-   * A token limited to domains may call it, and sees only what belongs to those. Absent: the operation is about the
-   * whole server, and only tokens of all domains may call it.
-   */
+  /** Of an operation with the scope `admin`: a token limited to domains may call it (`needsAllDomains`). */
   limitedTokens?: true;
   /**
    * Needs no token and no session, but must come from the dashboard of this server: signing in. `caller` has no
@@ -111,6 +108,17 @@ export interface ApiRoute {
   /** The answer never ends by itself, so there is no HEAD. */
   endless?: boolean;
   handle(request: ApiRequest): Promise<ApiAnswer> | ApiAnswer;
+}
+
+/**
+ * An operation with the scope `admin` is about the whole server: only tokens of all domains may call it. Any other one may be
+ * called with a token limited to domains, and must show it only what belongs to those.
+ */
+export function needsAllDomains({
+  scope,
+  limitedTokens,
+}: Pick<ApiRoute, 'scope' | 'limitedTokens'>): boolean {
+  return scope === 'admin' && limitedTokens !== true;
 }
 
 /** A route without our authentication, at the root of the same port (health, keys, tracking). */

@@ -6,7 +6,7 @@
 import { EVENT_KINDS } from '../../../model/event.ts';
 import { SCOPES } from '../../../model/token.ts';
 import { problemBody } from '../problem.ts';
-import { type ApiRoute, BASE } from '../route.ts';
+import { type ApiRoute, BASE, needsAllDomains } from '../route.ts';
 import { type Components, createComponents, type Json } from './components.ts';
 import { openPaths } from './open-paths.ts';
 import { errorsOf, refusals, sharedRefusals } from './refusals.ts';
@@ -73,7 +73,7 @@ function operation(route: ApiRoute, components: Components): Json {
     description: withoutLinks(route.description),
     tags: [tagOf(route.path)],
     security: route.open === true ? [] : [{ bearer: scope === null ? [] : [scope] }, { session: [] }],
-    ...(route.limitedTokens === true ? {} : { 'x-all-domains': true }),
+    ...(needsAllDomains(route) ? { 'x-all-domains': true } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}

@@ -19,7 +19,6 @@ export function attentionOperation(deps: AttentionDeps): ApiRoute {
     method: 'GET',
     path: '/attention',
     scope: 'stats:read',
-    limitedTokens: true,
     summary: 'List what needs attention',
     description:
       'What is wrong now, the worst first: `{Items: [{Kind, Severity, Subject, Message, Fix, Since, Until, Waiting, Action, Command}], More, Waiting, Complete, ExaminedAt}`. Sender domains whose checks fail (with `domains:read`) and webhooks that fail (`webhooks:read`), of the token’s domains; for tokens of all domains also sites that take no mail, relays, holds, warm-ups, and this server: database, disk, clock, certificates. `Action` is the operation that helps. Nothing is looked up: `GET /doctor` does that. At most 5 requests a second for each token, after a pause 20 at once',

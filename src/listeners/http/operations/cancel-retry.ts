@@ -51,7 +51,6 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
       method: 'POST',
       path: '/email/:id/cancel',
       scope: 'email:send',
-      limitedTokens: true,
       summary: 'Stop a message',
       description:
         'Cancels every recipient that still waits: `{Canceled, TooLate}`. Recipients that are being sent to or were delivered cannot be canceled; if none was canceled, 409',
@@ -89,7 +88,6 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
       method: 'POST',
       path: '/email/:id/retry',
       scope: 'email:send',
-      limitedTokens: true,
       summary: 'Try a message again',
       description:
         'Queues failed, bounced and deferred recipients again, due now, with the maximum age of their lane from now on: `{Queued}`. Recipients that are held because of their sender domain are checked again at once. Earlier attempts still count. `Closed` names closed paths: the mail is sent when they open. If an administrator of all domains asks, they are opened (`Opened`). 409 if there is nothing to try, or a hold of the operator stops it',

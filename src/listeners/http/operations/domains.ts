@@ -157,7 +157,6 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       method: 'GET',
       path: '/domains',
       scope: 'domains:read',
-      limitedTokens: true,
       summary: 'List sender domains',
       description: 'Sender domains by name, a page. `Search`: a part of the name',
       query: { Search: text('A part of the name', 255), ...PAGES.query },
@@ -188,7 +187,6 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       method: 'POST',
       path: '/domains',
       scope: 'domains:write',
-      limitedTokens: true,
       summary: 'Add a sender domain',
       description:
         '`{Domain}` and [settings](#settings-of-a-domain): makes two DKIM keys and answers 201 with the `DnsRecords` to publish. `Verified: true`, from a token with the scope `admin` for all domains, skips the DNS proof',
@@ -234,7 +232,6 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       method: 'GET',
       path: '/domains/:name',
       scope: 'domains:read',
-      limitedTokens: true,
       summary: 'Show a sender domain',
       description:
         'One domain with its records, what the last check found (`Checks`) and what changed lately (`Changes`)',
@@ -246,7 +243,6 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       method: 'PATCH',
       path: '/domains/:name',
       scope: 'domains:write',
-      limitedTokens: true,
       summary: 'Change settings of a sender domain',
       description:
         'Changes [settings](#settings-of-a-domain) and answers with the domain. Settings that are not named stay. The documented settings that this version does not have are refused with `field-unavailable`',
@@ -268,7 +264,6 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       method: 'POST',
       path: '/domains/:name/dkim/rotate',
       scope: 'domains:write',
-      limitedTokens: true,
       summary: 'Sign with the standby key',
       description:
         'Signs with the standby key from now on, and answers with the domain. 409 unless that key is found in the DNS. The old key has to stay published for 7 days; then a new standby key takes its place in `DnsRecords`',
@@ -286,7 +281,6 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       method: 'DELETE',
       path: '/domains/:name',
       scope: 'domains:write',
-      limitedTokens: true,
       summary: 'Remove a sender domain',
       description:
         'Removes the domain and its keys: `{}`. Its waiting mail is held. A domain with a `Quota` can be removed only with an admin token of all domains',
@@ -304,7 +298,6 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       method: 'POST',
       path: '/domains/:name/verify',
       scope: 'domains:write',
-      limitedTokens: true,
       summary: 'Check the DNS of a sender domain now',
       description: `Looks up the DNS records now, at most once in 10 seconds per domain, and ${CHECKS.perToken} domains at once`,
       answer: domainAnswer,

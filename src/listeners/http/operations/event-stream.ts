@@ -45,7 +45,6 @@ export function eventStreamOperation(deps: ApiParts, options: HttpOptions): ApiR
     method: 'GET',
     path: '/events/stream',
     scope: 'events:read',
-    limitedTokens: true,
     summary: 'Follow events as they happen',
     description:
       'Events as they happen, as server-sent events: `id` is the position to resume from (`Last-Event-ID`, or `After`), `event` the kind, `data` a line of the timeline with `Domain, MessageID, From, Subject, Tags, Metadata, Sandbox`. `Event`, `MessageID`, `Recipient`, `Tag`, `Domain` filter. A heartbeat every 15 seconds; 10 streams a token, `streams-per-tenant` a tenant, 100 in all',

@@ -102,7 +102,6 @@ export function eventListOperation({ store }: ApiParts): ApiRoute {
     method: 'GET',
     path: '/events',
     scope: 'events:read',
-    limitedTokens: true,
     summary: 'List events',
     description:
       'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds or ISO 8601, both included), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, `PossibleDuplicate=true`; `After` with the header `X-Next-After`, oldest first, and `Before` with `X-Next-Before`, newest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000. A request reads at most about 200 000 events, so a search by `Recipient`, `Tag` or `PossibleDuplicate` may return fewer than match: continue with `X-Next-Before` (`X-Next-After`)',

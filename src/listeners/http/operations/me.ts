@@ -114,7 +114,6 @@ export function meOperation(
     method: 'GET',
     path: '/me',
     scope: null,
-    limitedTokens: true,
     summary: 'Show what this token is',
     description:
       'What this token may do: domains and their status, scopes, limits, where mail is submitted by SMTP (`Submission`), what is left of the quotas of its domains (`Quotas`), and their disk usage (`Storage`: waiting mail, captured copies, stored contents). At most 100 domains; `Domain`: only this one',

@@ -18,7 +18,6 @@ export function messagePartOperations({ store, captured }: ApiParts): readonly A
       method: 'GET',
       path: '/email/:id/html',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'Show a message as a page',
       description:
         'As it was composed, as a page for a browser: like `GET /sandbox/messages/{id}/html`. Personal links and the tracking pixel lead nowhere',
@@ -34,7 +33,6 @@ export function messagePartOperations({ store, captured }: ApiParts): readonly A
       method: 'GET',
       path: '/email/:id/attachments/:place',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'Download a file of a message',
       description: 'One of its files, as a download: `place` is its index in `Attachments`, from 0',
       answer: z.string(),

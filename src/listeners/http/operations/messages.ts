@@ -176,7 +176,6 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
       method: 'GET',
       path: '/email',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'List messages',
       description:
         'Messages newest first, a page. `From`, `To`, `RecipientDomain`, `Subject` (contains), `Tag`, `Status`, `Cause`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, all of which must match. With `To` or `RecipientDomain`, `Status` is that of these recipients alone: `RecipientDomain=example.net&Status=Queued` finds what waits for one domain. A search through very many messages may return a page with fewer matches: continue with its cursor',
@@ -243,7 +242,6 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
       method: 'GET',
       path: '/email/:id',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'Show a message',
       description:
         'One message with every recipient: status, attempts, last reply, why it waits, when it is tried next; its contents and what is attached, as long as they are kept',
@@ -262,7 +260,6 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
       method: 'GET',
       path: '/email/:id/raw',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'Download a message',
       description:
         'The composed bytes, `message/rfc822`, before signing, without Bcc. Personal links contain zeros, unless `Recipient` names a recipient: then the answer is the copy of that recipient',

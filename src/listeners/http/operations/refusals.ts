@@ -41,7 +41,6 @@ export function refusalOperations({ refusals }: ApiParts): readonly ApiRoute[] {
       method: 'GET',
       path: '/refusals',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'List what was refused lately',
       description:
         'Requests and SMTP commands that this process refused lately, newest first, a page: `{RefusalID, Time, Since, Times, Via, Action, Status, Code, Name, Message, Domain, TokenID, TokenName, Peer}`. Kept in memory since its start, the last 50 of each tenant; the mail log has a line for each, except in a flood. A repetition of the last one increases its `Times`',

@@ -33,7 +33,6 @@ export function rescheduleOperation(
     method: 'PATCH',
     path: '/email/:id',
     scope: 'email:send',
-    limitedTokens: true,
     summary: 'Move a scheduled message',
     description:
       '`{SendAt}`: changes the time of a scheduled message of which nothing was tried yet, and answers with the message. Its `Date` changes too, and its expiry unless `ExpiresAt` was given. 409 if it is being sent or was sent',

@@ -118,7 +118,6 @@ export function sandboxRuleOperations({
       method: 'GET',
       path: '/sandbox/rules',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'List sandbox rules',
       description: 'Sandbox rules, oldest first, with their use counts, a page. `Domain` filters',
       query: { ...DOMAIN, ...PAGES.query },
@@ -135,7 +134,6 @@ export function sandboxRuleOperations({
       method: 'POST',
       path: '/sandbox/rules',
       scope: 'email:send',
-      limitedTokens: true,
       summary: 'Create a sandbox rule',
       description:
         '`{Domain?, Inbox?, Recipient?, Subject?, Tag?, Result, Defers?, DelayMs?, Code?, Enhanced?, Text?, Probability?, Times?, ExpiresIn?}`: the result that the sandbox simulates for recipients that match all conditions and would be delivered there otherwise, 201 with its `RuleID`. It applies to mail accepted from now on; the first rule that matches is used. Results, events and webhooks are those of real mail, marked `Sandbox`; nothing is suppressed. A `Result` in the request, or a recipient at `simulator-domain`, takes precedence. Ends after `ExpiresIn` seconds (default one day, at most 30 days). At most 100 a domain. Takes `Idempotency-Key`',
@@ -180,7 +178,6 @@ export function sandboxRuleOperations({
       method: 'DELETE',
       path: '/sandbox/rules',
       scope: 'email:send',
-      limitedTokens: true,
       summary: 'Delete sandbox rules',
       description:
         'Removes the rules of the token’s domains, or those of one `Inbox`, or of one `Domain`: `{Deleted}`',
@@ -198,7 +195,6 @@ export function sandboxRuleOperations({
       method: 'DELETE',
       path: '/sandbox/rules/:id',
       scope: 'email:send',
-      limitedTokens: true,
       summary: 'End one fault of the sandbox',
       description:
         'Removes one rule: `{}`. Recipients that wait because of it are delivered at the next attempt',

@@ -38,7 +38,6 @@ export function sandboxSeenOperation({ store, clock }: ApiParts): ApiRoute {
     method: 'PATCH',
     path: '/sandbox/messages',
     scope: 'email:read',
-    limitedTokens: true,
     summary: 'Mark captured mail as seen',
     description:
       '`{Seen, IDs?}`: marks the copies of `IDs` (at most 100), or without them all of the token’s domains, of one `Inbox` or of one `Domain`: `{Changed}`. Unknown ids are ignored. Without `IDs` it needs `email:send`, and one such request runs at a time. Reading a copy by the API marks nothing',

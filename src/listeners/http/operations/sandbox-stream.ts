@@ -27,7 +27,6 @@ export function sandboxStreamOperation(deps: ApiParts, options: HttpOptions): Ap
     method: 'GET',
     path: '/sandbox/stream',
     scope: 'email:read',
-    limitedTokens: true,
     summary: 'Follow captured mail as it comes',
     description:
       'Captured copies as they arrive, as server-sent events: `event: captured`, `data` an item of the list, `id` the position to resume from (`Last-Event-ID`, or `After`). The filters of the list. A heartbeat every 15 seconds; 20 streams a token, `streams-per-tenant` a tenant, 200 in all',

@@ -38,7 +38,6 @@ export function sandboxWaitOperation(deps: ApiParts): ApiRoute {
     method: 'GET',
     path: '/sandbox/wait',
     scope: 'email:read',
-    limitedTokens: true,
     summary: 'Wait for captured mail',
     description:
       'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; if there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); otherwise 408, which describes the closest mail, also as `Nearest` (items of the list)',

@@ -64,7 +64,6 @@ export function sandboxOperations({
       method: 'GET',
       path: '/sandbox/messages',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'List captured mail',
       description:
         'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject, the visible text or the links; case and repeated blanks are ignored; the first 65,536 characters of a mail), `Tag`, `HasAttachment`, `Seen`, `Since`, `Until`, `Domain`. A search through very many copies may return a page with fewer matches: continue with its cursor. A cursor stays valid when mail arrives or is removed',
@@ -84,7 +83,6 @@ export function sandboxOperations({
       method: 'DELETE',
       path: '/sandbox/messages',
       scope: 'email:send',
-      limitedTokens: true,
       summary: 'Empty the sandbox inbox',
       description:
         'Empties the inboxes of the token’s domains, or one `Inbox`, or of one `Domain`: `{Deleted}`. Needs `email:send`, so that a token that can only read cannot delete mail',
@@ -112,7 +110,6 @@ export function sandboxOperations({
       method: 'GET',
       path: '/sandbox/inboxes',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'List inboxes',
       description:
         'Inboxes that contain mail, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy is in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), or without a label in the inbox with the name of the token or SMTP credential that sent it; mail by SMTP without a login of this server is in `smtp`. Names are in lower case',
@@ -145,7 +142,6 @@ export function sandboxOperations({
       method: 'GET',
       path: '/sandbox/messages/:id',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'Show a captured message',
       description:
         'One copy, parsed: contents, headers, attachments, links, runs of digits that look like codes',
@@ -161,7 +157,6 @@ export function sandboxOperations({
       method: 'DELETE',
       path: '/sandbox/messages/:id',
       scope: 'email:send',
-      limitedTokens: true,
       summary: 'Remove a captured message',
       description: 'Removes one copy: `{}`',
       answer: nothing,
@@ -176,7 +171,6 @@ export function sandboxOperations({
       method: 'GET',
       path: '/sandbox/messages/:id/raw',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'Download a captured message',
       description: 'The exact bytes that would have been sent, signed where the domain has a key',
       answer: z.string(),
@@ -192,7 +186,6 @@ export function sandboxOperations({
       method: 'GET',
       path: '/sandbox/messages/:id/html',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'Show a captured message as a page',
       description:
         'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its content security policy forbids scripts and loading; external resources stay empty, and links that could run code are removed. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page contains its policy. With `RemoteImages=true` pictures are loaded from the addresses in the mail, so its sender learns that it was opened',
@@ -210,7 +203,6 @@ export function sandboxOperations({
       method: 'GET',
       path: '/sandbox/messages/:id/spam',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'Ask SpamAssassin about a captured message',
       description:
         'What the SpamAssassin of the operator (`spamassassin`) says of one copy, within 20 seconds: the score and the rules that matched, the highest first. If it was not asked or did not answer, `Why` says why',
@@ -235,7 +227,6 @@ export function sandboxOperations({
       method: 'GET',
       path: '/sandbox/messages/:id/attachments/:place',
       scope: 'email:read',
-      limitedTokens: true,
       summary: 'Download a file of a captured message',
       description: 'One file of a copy, as a download: `place` is its index in `Attachments`, from 0',
       answer: z.string(),

@@ -36,7 +36,6 @@ export type SentAgainAnswer = Answer<typeof sentAgain>;
 const SENT_AGAIN = {
   method: 'POST',
   scope: 'email:send',
-  limitedTokens: true,
   answer: sentAgain,
   headers: { Location: 'Address of the message' },
   idempotent: true,

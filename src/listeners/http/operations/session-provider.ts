@@ -40,7 +40,6 @@ export function providerOperations({
       method: 'GET',
       path: '/session/provider',
       scope: null,
-      limitedTokens: true,
       open: true,
       summary: 'Show the identity provider',
       description: 'The identity provider by which people can sign in; only for the dashboard of this server',
@@ -57,7 +56,6 @@ export function providerOperations({
       method: 'POST',
       path: '/session/provider',
       scope: null,
-      limitedTokens: true,
       open: true,
       summary: 'Go to the identity provider',
       description:
@@ -86,7 +84,6 @@ export function providerOperations({
       method: 'PUT',
       path: '/session/provider',
       scope: null,
-      limitedTokens: true,
       open: true,
       summary: 'Sign in by the identity provider',
       description:

@@ -86,7 +86,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'POST',
       path: '/session',
       scope: null,
-      limitedTokens: true,
       open: true,
       summary: 'Sign in',
       description:
@@ -112,7 +111,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'GET',
       path: '/session',
       scope: null,
-      limitedTokens: true,
       summary: 'Show the session',
       description: 'Who asks, and what they may do; `Person` is null where the request came with a token',
       answer: sessionAnswer,
@@ -124,7 +122,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'DELETE',
       path: '/session',
       scope: null,
-      limitedTokens: true,
       summary: 'Sign out',
       description: 'Ends the session and removes its cookie: `{}`',
       answer: nothing,
@@ -141,7 +138,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'POST',
       path: '/session/proof',
       scope: null,
-      limitedTokens: true,
       summary: 'Prove again who one is',
       description:
         '`{Password, Code?}`: `{ProvenUntil}`. Making tokens, SMTP credentials and webhooks, changing where webhooks are called or for what, and changing people, needs a proof, or a sign-in, of the last ten minutes (`proof-required`); tokens are not asked. A person without a password goes to the identity provider (`POST /session/provider` with `Again`)',
@@ -163,7 +159,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'PUT',
       path: '/session/password',
       scope: null,
-      limitedTokens: true,
       summary: 'Change one’s password',
       description: '`{Password, NewPassword}`: `{}`. All other sessions of the person end',
       body: {
@@ -184,7 +179,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'POST',
       path: '/session/totp',
       scope: null,
-      limitedTokens: true,
       summary: 'Make a secret for an authenticator app',
       description: '`{Secret, URI}`: for the app; nothing is stored before `PUT /session/totp`',
       answer: z
@@ -205,7 +199,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'PUT',
       path: '/session/totp',
       scope: null,
-      limitedTokens: true,
       summary: 'Switch on the second factor',
       description:
         '`{Password, Secret, Code}`: `{RecoveryCodes}`, which are shown only here and count once each. All other sessions of the person end. Refused where it is on',
@@ -238,7 +231,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'POST',
       path: '/session/totp/off',
       scope: null,
-      limitedTokens: true,
       summary: 'Switch off the second factor',
       description:
         '`{Password, Code}`, a code of the app or a recovery code: `{}`. All other sessions of the person end',
@@ -260,7 +252,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'GET',
       path: '/session/all',
       scope: null,
-      limitedTokens: true,
       summary: 'List one’s sessions',
       description: `The sessions of the person who asks, the newest first; at most ${MAX_SESSIONS}`,
       answer: z.object({ Items: z.array(openSession) }).meta({ id: 'SessionList' }),
@@ -286,7 +277,6 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       method: 'DELETE',
       path: '/session/all/:id',
       scope: null,
-      limitedTokens: true,
       summary: 'End one of one’s sessions',
       description: 'Ends one session: `{}`. Whoever uses it has to sign in again',
       answer: nothing,

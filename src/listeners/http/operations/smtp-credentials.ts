@@ -68,7 +68,6 @@ export function smtpCredentialOperations({
       method: 'GET',
       path: '/smtp-credentials',
       scope: 'smtp:write',
-      limitedTokens: true,
       summary: 'List SMTP credentials',
       description: 'User names for SMTP submission, newest first, a page. `Domain` filters',
       query: { ...DOMAIN, ...PAGES.query },
@@ -87,7 +86,6 @@ export function smtpCredentialOperations({
       method: 'POST',
       path: '/smtp-credentials',
       scope: 'smtp:write',
-      limitedTokens: true,
       proven: true,
       summary: 'Make an SMTP credential',
       description:
@@ -124,7 +122,6 @@ export function smtpCredentialOperations({
       method: 'DELETE',
       path: '/smtp-credentials/:id',
       scope: 'smtp:write',
-      limitedTokens: true,
       summary: 'End an SMTP credential',
       description: 'Removes it: `{}`. Takes effect in this process at once',
       answer: nothing,

@@ -94,7 +94,6 @@ export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[]
       method: 'GET',
       path: '/stats',
       scope: 'stats:read',
-      limitedTokens: true,
       summary: 'Count events',
       description:
         'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`; `Provider`: of recipient domains, where it is known, else the domain; `DeliveryTime`: of the delivered ones, the seconds within which), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. Whole hours and days of UTC: `From` is moved back to the beginning of its interval, `To` on to the end of its hour. At most 92 days by day, 8 by hour, and 100,000 different groups; tags that contain an address are only in `Rest`; at most 5 requests a second for each token, after a pause 20 at once. Mail of the sandbox only with `IncludeSandbox=true`',

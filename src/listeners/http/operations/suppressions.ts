@@ -106,7 +106,6 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
       method: 'GET',
       path: '/suppressions',
       scope: 'suppressions:read',
-      limitedTokens: true,
       summary: 'List who is not sent to',
       description:
         'Suppressed addresses, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `RecipientDomain`, `Domain`',
@@ -146,7 +145,6 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
       method: 'POST',
       path: '/suppressions',
       scope: 'suppressions:write',
-      limitedTokens: true,
       summary: 'Stop sending to addresses',
       description:
         '`{Items: [{Email, Reason?, Note?, ExpiresAt?}]}`, at most 1000, and `Domain` if the token has several: `{Added, Existing}`. `Reason` is Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual (the default); without `ExpiresAt` Inactive lasts 90 days, SoftBounces 30, the others until they are removed. Takes `Idempotency-Key`',
@@ -187,7 +185,6 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
       method: 'GET',
       path: '/suppressions/:email',
       scope: 'suppressions:read',
-      limitedTokens: true,
       summary: 'Show why an address is not sent to',
       description:
         'Why mail to an address (percent-encoded) is suppressed: `{Email, Domain, Entries}`, an entry per reason',
@@ -206,7 +203,6 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
       method: 'DELETE',
       path: '/suppressions/:email',
       scope: 'suppressions:write',
-      limitedTokens: true,
       summary: 'Send to an address again',
       description: 'Removes it, or only the entry for `Reason`: `{}`',
       query: { Reason: REASON, ...DOMAIN },

@@ -96,7 +96,6 @@ export function templateOperations({
       method: 'GET',
       path: '/templates',
       scope: 'templates:read',
-      limitedTokens: true,
       summary: 'List templates',
       description:
         'Templates without their texts, newest first, a page. `Name` finds one, `Search` those with all its words in the name, the domain or the id, `Domain` filters',
@@ -137,7 +136,6 @@ export function templateOperations({
       method: 'POST',
       path: '/templates',
       scope: 'templates:write',
-      limitedTokens: true,
       takesLargeBody: true,
       summary: 'Add a template',
       description:
@@ -176,7 +174,6 @@ export function templateOperations({
       method: 'GET',
       path: '/templates/:id',
       scope: 'templates:read',
-      limitedTokens: true,
       summary: 'Show a template',
       description:
         'One template with the texts of its newest version, or of `Version`; `Variables` lists the names its tags ask for, `Versions` the newest 100 versions',
@@ -192,7 +189,6 @@ export function templateOperations({
       method: 'PUT',
       path: '/templates/:id',
       scope: 'templates:write',
-      limitedTokens: true,
       takesLargeBody: true,
       summary: 'Store a new version of a template',
       description:
@@ -226,7 +222,6 @@ export function templateOperations({
       method: 'DELETE',
       path: '/templates/:id',
       scope: 'templates:write',
-      limitedTokens: true,
       summary: 'Remove a template',
       description: 'Removes it with all versions: `{}`',
       answer: nothing,
@@ -241,7 +236,6 @@ export function templateOperations({
       method: 'POST',
       path: '/templates/:id/render',
       scope: 'templates:read',
-      limitedTokens: true,
       takesLargeBody: true,
       summary: 'Fill a template in',
       description:
@@ -263,7 +257,6 @@ export function templateOperations({
       method: 'POST',
       path: '/templates/render',
       scope: 'templates:read',
-      limitedTokens: true,
       takesLargeBody: true,
       summary: 'Fill texts in that are not stored',
       description:

@@ -30,7 +30,6 @@ export function timelineOperation({ store, traffic, clock }: ApiParts): ApiRoute
     method: 'GET',
     path: '/email/:id/events',
     scope: 'events:read',
-    limitedTokens: true,
     summary: 'Show what happened to a message',
     description:
       'The timeline of one message, oldest first, a page; also when the paths to its recipients closed and opened (`path_blocked`, `path_unblocked`), and when its mail was held and released (`held`, `released`). The SMTP conversation only for tokens with `email:read`',

@@ -127,7 +127,6 @@ export function tokenOperations({
       method: 'GET',
       path: '/tokens',
       scope: 'tokens:read',
-      limitedTokens: true,
       summary: 'List tokens',
       description: 'Tokens without their text, newest first, a page',
       query: PAGES.query,
@@ -156,7 +155,6 @@ export function tokenOperations({
       method: 'POST',
       path: '/tokens',
       scope: 'tokens:write',
-      limitedTokens: true,
       proven: true,
       summary: 'Make a token',
       description:
@@ -199,7 +197,6 @@ export function tokenOperations({
       method: 'GET',
       path: '/tokens/:id',
       scope: 'tokens:read',
-      limitedTokens: true,
       summary: 'Show a token',
       description: 'One token without its text',
       answer: tokenAnswer,
@@ -210,7 +207,6 @@ export function tokenOperations({
       method: 'DELETE',
       path: '/tokens/:id',
       scope: 'tokens:write',
-      limitedTokens: true,
       summary: 'Revoke a token',
       description:
         'Revokes it: `{}`. Takes effect in this process at once. `Children=true`: also the tokens, SMTP credentials and webhooks that were created with it, directly or not; then `{Tokens, Credentials, Webhooks}` says how many',
@@ -234,7 +230,6 @@ export function tokenOperations({
       method: 'POST',
       path: '/tokens/:id/rotate',
       scope: 'tokens:write',
-      limitedTokens: true,
       proven: true,
       summary: 'Replace a token',
       description:

@@ -112,7 +112,6 @@ export function webhookCallOperations(deps: {
       method: 'POST',
       path: '/webhooks/:id/replay',
       scope: 'webhooks:write',
-      limitedTokens: true,
       summary: 'Make calls again',
       description:
         '`{DeliveryIDs}` (1000), or `{Since?, Until?, OnlyFailed?}`: makes those calls, or the calls of past events, again, oldest first: `{Queued, NextCursor}`. Without `Since` only with `OnlyFailed: true`. One request looks at 20 000 events and queues 10 000 calls at most: ask again with `NextCursor` as `After` until it is null',
@@ -157,7 +156,6 @@ export function webhookCallOperations(deps: {
       method: 'GET',
       path: '/webhooks/:id/deliveries',
       scope: 'webhooks:read',
-      limitedTokens: true,
       summary: 'List the calls of a webhook',
       description: 'The calls with their tries and the last answer, newest first, a page',
       query: PAGES.query,
@@ -182,7 +180,6 @@ export function webhookCallOperations(deps: {
       method: 'GET',
       path: '/webhooks/:id/deliveries/:call',
       scope: 'webhooks:read',
-      limitedTokens: true,
       summary: 'Show a call of a webhook',
       description:
         'One call with its request: address, headers and the body that every try carries. Needs `events:read` too',

@@ -204,7 +204,6 @@ export function webhookOperations({
       method: 'GET',
       path: '/webhooks',
       scope: 'webhooks:read',
-      limitedTokens: true,
       summary: 'List webhooks',
       description:
         'Every webhook of the token’s domains, by id, ten members each: `{Webhooks}`. `Domain` filters. `Details=true`: a page of `Limit`, with all members of each, and `NextCursor`',
@@ -240,7 +239,6 @@ export function webhookOperations({
       method: 'POST',
       path: '/webhooks',
       scope: 'webhooks:write',
-      limitedTokens: true,
       proven: true,
       summary: 'Add a webhook',
       description:
@@ -279,7 +277,6 @@ export function webhookOperations({
       method: 'DELETE',
       path: '/webhooks/:id',
       scope: 'webhooks:write',
-      limitedTokens: true,
       summary: 'Remove a webhook',
       description: 'Removes it and its pending calls: `{}`',
       answer: nothing,
@@ -294,7 +291,6 @@ export function webhookOperations({
       method: 'GET',
       path: '/webhooks/:id',
       scope: 'webhooks:read',
-      limitedTokens: true,
       summary: 'Show a webhook',
       description:
         'The ten members and `Events, Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs, Pending, SecretHint`',
@@ -306,7 +302,6 @@ export function webhookOperations({
       method: 'PATCH',
       path: '/webhooks/:id',
       scope: 'webhooks:write',
-      limitedTokens: true,
       summary: 'Change a webhook',
       description:
         '`{Event? or Events?, WebhookURL?, Status?, Description?}`: answers with the webhook. `Status` is Enabled or Disabled; when it is enabled again, its waiting calls that were made, tried or replayed in the last 72 hours are tried now and older ones are dropped (replay can make them). Enabled for one that is enabled: its waiting calls are tried now. Events and address need `events:read` too',
@@ -344,7 +339,6 @@ export function webhookOperations({
       method: 'POST',
       path: '/webhooks/:id/secret',
       scope: 'webhooks:write',
-      limitedTokens: true,
       proven: true,
       summary: 'Rotate the secret of a webhook',
       description:
@@ -365,7 +359,6 @@ export function webhookOperations({
       method: 'POST',
       path: '/webhooks/:id/test',
       scope: 'webhooks:write',
-      limitedTokens: true,
       summary: 'Call a webhook with a sample',
       description: `Sends a signed sample now: \`{StatusCode, LatencyMs, Body, Error}\`. Changes nothing. At most ${TESTS.perToken} at once for each token`,
       answer: webhookTest,

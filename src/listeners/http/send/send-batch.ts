@@ -51,7 +51,6 @@ export function batchEmailOperation({
     method: 'POST',
     path: '/email/batch',
     scope: 'email:send',
-    limitedTokens: true,
     summary: 'Send up to 100 messages',
     description:
       '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, one result per message in the same order, `{MessageID}` or `{Errors}`. 200 even if some are refused; the accepted ones are stored in one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',

@@ -32,7 +32,6 @@ export function sendEmailOperation({ acceptance, idempotency, reader, email }: A
     method: 'POST',
     path: '/email',
     scope: 'email:send',
-    limitedTokens: true,
     summary: 'Send a message',
     description:
       'Accepts a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`',

@@ -39,7 +39,6 @@ export function validateEmailOperation(deps: ApiParts): ApiRoute {
     method: 'POST',
     path: '/email/validate',
     scope: 'email:send',
-    limitedTokens: true,
     summary: 'Check a message without sending it',
     description:
       'Checks a request as `POST /email` does, up to the quota, and stores nothing: `{Valid, Size, Recipients, Warnings}`. A warning, `{Name, Message, Field?}`, says what would be accepted but is probably a mistake',
