@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createSystemRandom } from './lib/random.ts';
@@ -9,8 +6,7 @@ import type { DnsAnswer, Resolver } from './net/dns-types.ts';
 import { createDomainService, type DomainService } from './policy/domains/domains.ts';
 import { createRetention } from './policy/retention/retention.ts';
 import { commitOne } from './store/conformance/fixtures.ts';
-import { openSqliteStore } from './store/sqlite/open.ts';
-import { createManualClock } from './store/sqlite/test-support.ts';
+import { createManualClock, openTestStore } from './store/sqlite/test-support.ts';
 import type { Store } from './store/store.ts';
 import { createUpkeep } from './upkeep.ts';
 
@@ -19,7 +15,6 @@ const DAY = 24 * 60 * MINUTE;
 const silent = () => {};
 const log = { info: silent, warn: silent, error: silent, debug: silent };
 
-let folder: string;
 let clock: ReturnType<typeof createManualClock>;
 let store: Store;
 let domains: DomainService;
@@ -29,9 +24,8 @@ let upkeep: ReturnType<typeof createUpkeep> | null;
 let onRoundEnd: () => void;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-upkeep-'));
   clock = createManualClock();
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0 });
+  store = await openTestStore(clock);
   txt = new Map();
   asked = [];
   const noName = async () => ({ kind: 'no-name', ttlSeconds: 60, secure: false }) as const;
@@ -60,7 +54,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await upkeep?.stop(0);
   await store.close();
-  rmSync(folder, { recursive: true });
 });
 
 /** Resolves when the round over the domains has ended: then it sets its timer. */

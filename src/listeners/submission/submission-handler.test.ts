@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLoggers } from '../../lib/log.ts';
@@ -13,7 +10,7 @@ import { type Access, createAccess } from '../../policy/access/access.ts';
 import { createSmtpCredentials, type SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
 import type { ServerEnvelope, SessionFacts } from '../../smtp/server-types.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import { createSubmissionHandler } from './submission-handler.ts';
 
@@ -37,7 +34,6 @@ const TO = {
   orcpt: null,
 } as unknown as ServerEnvelope['recipients'][number];
 
-let folder: string;
 let clock: VirtualClock;
 let store: Store;
 let access: Access;
@@ -45,8 +41,7 @@ let credentials: SmtpCredentials;
 let taken: RawRequest[];
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'submission-'));
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock, threads: 0 });
+  store = await openTestStore(systemClock);
   clock = createVirtualClock();
   const random = createSystemRandom();
   const parts = { store, clock, random, log: silentLoggers.service };
@@ -63,7 +58,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function openSession() {

@@ -1,7 +1,4 @@
 /** Acceptance over a real store and a real queue: a refused message leaves neither rows nor reserved places. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../lib/errors.ts';
@@ -19,7 +16,7 @@ import {
   sendingCaller,
 } from '../../model/submission.ts';
 import type { FailStoreWrites } from '../../store/sqlite/engine/protocol.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import { createQueue } from '../queue/create-queue.ts';
 import { QUEUE_DEFAULTS } from '../queue/queue.ts';
@@ -68,14 +65,10 @@ async function open(
 ) {
   const clock = createVirtualClock();
   const random = createSystemRandom();
-  const folder = mkdtempSync(join(tmpdir(), 'postrider-accept-'));
   const failStoreWrites: FailStoreWrites & { as: 'full' } = { from: 0, count: 0, as: 'full' };
-  const store = await openSqliteStore({
-    ...{ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0, failStoreWrites },
-  });
+  const store = await openTestStore(clock, { failStoreWrites });
   ends.push(async () => {
     await store.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const node = soleLease(await store.beginEpoch({ nodeId: 'test', now: clock.now() }));
   let events = 0;

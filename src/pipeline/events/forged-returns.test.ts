@@ -2,9 +2,6 @@
  * Ten thousand forged, altered and replayed reports through the real readers into a real store: nobody is suppressed but
  * the recipient of a token that verifies, and a replay acts once. Counted at the list of suppressions and in the events.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { arf, dsn } from '../../../test/scenarios/returns-kit.ts';
@@ -19,7 +16,7 @@ import {
   suppressionsOf,
   T0,
 } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import { createClassifier } from '../deliver/outcome/classifier/classify.ts';
 import { returnTarget } from './return-target.ts';
@@ -28,7 +25,6 @@ import { createReturnMetrics } from './returns-metrics.ts';
 
 const REPORTS = 10_000;
 const RECIPIENTS = 200;
-const folder = mkdtempSync(join(tmpdir(), 'postrider-forged-'));
 const key = { id: 3, secret: new Uint8Array(32).fill(9) };
 const ours = createReturnPathTokens([key]);
 const theirs = createReturnPathTokens([{ id: 3, secret: new Uint8Array(32).fill(8) }]);
@@ -46,7 +42,7 @@ const pick = <T>(items: readonly T[]): T => items[next(items.length)] as T;
 
 beforeAll(async () => {
   const clock = createVirtualClock(T0 + 1000);
-  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0, threads: 0 });
+  store = await openTestStore(clock);
   for (let i = 0; i < RECIPIENTS; i += 1) {
     const address = `reader${i}@reader.example`;
     const { id } = await commitOne(store, {
@@ -72,7 +68,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** One character of a token changed to another of its alphabet. */

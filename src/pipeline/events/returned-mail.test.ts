@@ -1,8 +1,5 @@
 /** Rules of reading what comes back that the scenarios cannot reach cheaply, over a real store and the real readers. */
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { arf, type DsnBlock, dsn } from '../../../test/scenarios/returns-kit.ts';
@@ -21,7 +18,7 @@ import {
   suppressionsOf,
   T0,
 } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import { createClassifier } from '../deliver/outcome/classifier/classify.ts';
 import type { ReturnTarget } from './return-target.ts';
@@ -33,7 +30,6 @@ const classifier = createClassifier();
 const tokens = createReturnPathTokens([{ id: 1, secret: new Uint8Array(32).fill(5) }]);
 const provider = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const PROVIDER_KEY = `v=DKIM1; k=rsa; p=${provider.publicKey.export({ format: 'der', type: 'spki' }).toString('base64')}`;
-let folder: string;
 let clock: VirtualClock;
 let store: Store;
 let reader: ReturnedMailReader;
@@ -44,9 +40,8 @@ let asked: string[];
 let together: number;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-returned-'));
   clock = createVirtualClock(T0);
-  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0, threads: 0 });
+  store = await openTestStore(clock);
   asked = [];
   together = 0;
   eachLookMs = 0;
@@ -87,7 +82,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function deliver(route: RouteKind = 'mx', addresses = ['ann@reader.example']) {

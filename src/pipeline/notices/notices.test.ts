@@ -1,7 +1,4 @@
 /** Notices over a real store and a real acceptance, with a clock that stands still until a test moves it. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
@@ -14,7 +11,7 @@ import { readMime } from '../../mail/mime-tree.ts';
 import type { Bounce } from '../../model/bounce.ts';
 import { soleLease } from '../../model/node.ts';
 import { event, message, messagesOf, only, recipient, T0 } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import type { NewMessage } from '../../store/topics/acceptance.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
@@ -32,7 +29,6 @@ import { createNotices, type NoticeOptions, type Notices } from './notices.ts';
 const HOUR = 3_600_000;
 const WAIT = 30_000;
 
-let folder: string;
 let store: Store;
 let clock: VirtualClock;
 let epoch: number;
@@ -44,13 +40,7 @@ let verified: boolean;
 let warnings: string[];
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-notices-'));
-  store = await openSqliteStore({
-    path: join(folder, 'notices.db'),
-    clock: systemClock,
-    patienceMs: 0,
-    threads: 0,
-  });
+  store = await openTestStore(systemClock);
   clock = createVirtualClock(T0);
   epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
   registry = new Registry();
@@ -61,7 +51,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function start(

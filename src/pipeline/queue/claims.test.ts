@@ -1,7 +1,4 @@
 /** What is claimed from a real store, for which sites and when, with a clock that stands still until a test moves it. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -12,7 +9,7 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import { soleLease } from '../../model/node.ts';
 import { delivered, HOUR, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type Claims, createClaims } from './claims.ts';
 import { createDueQueues } from './due-queues.ts';
@@ -21,7 +18,6 @@ import { testItem } from './test-items.ts';
 
 const SITE = 'example.net';
 
-let folder: string;
 let store: Store;
 let clock: VirtualClock;
 let claims: Claims;
@@ -41,10 +37,7 @@ let siteQuestions: number;
 let storeAnswers: Promise<void>;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-claims-'));
-  store = await openSqliteStore({
-    ...{ path: join(folder, 'queue.db'), clock: systemClock, patienceMs: 1, threads: 0 },
-  });
+  store = await openTestStore(systemClock);
   clock = createVirtualClock(T0);
   [taken, urgent, expired, allowance, failures] = [[], [], [], 64, 0];
   storeAnswers = Promise.resolve();
@@ -102,7 +95,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await claims.stop();
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** All domains below `relayed` have the relay as their site. */

@@ -1,7 +1,4 @@
 /** The queue over the real SQLite store, with a clock that stands still until a test moves it. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { createClockWatch } from '../../lib/clock-watch.ts';
@@ -12,7 +9,7 @@ import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.t
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import { message, messagesOf, recipient, T0 } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import { NO_FACTS } from '../deliver/outcome/outcome.ts';
@@ -28,7 +25,6 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const quietLog: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-let folder: string;
 let store: Store;
 let clock: VirtualClock;
 let epoch: number;
@@ -46,14 +42,8 @@ const urgent: string[] = [];
 let faults: Partial<Store>;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-queue-'));
   // The store keeps real time: its thread answers when it answers.
-  store = await openSqliteStore({
-    path: join(folder, 'queue.db'),
-    clock: systemClock,
-    patienceMs: 1,
-    threads: 0,
-  });
+  store = await openTestStore(systemClock);
   clock = createVirtualClock(T0);
   epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
   const retry = createRetrySchedule(createSystemRandom(), null);
@@ -75,7 +65,6 @@ afterEach(async () => {
     await eventually(() => stopped, 10);
   }
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 interface Started {

@@ -1,36 +1,30 @@
 /** Nodes on one store, on a virtual clock: when a node counts as dead, what only one node may do, and what a pause does. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../lib/clock.ts';
 import { type LogFields, silentLogger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import { commit, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type LeaseState, type Membership, NODE_TIMES, openMembership } from './membership.ts';
 import { createSingletonJob } from './singleton-job.ts';
 
 const STEP_MS = 250;
 
-let folder: string;
 let store: Store;
 let clock: VirtualClock;
 let nodes: Node[];
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-nodes-'));
   clock = createVirtualClock(T0);
-  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, threads: 0, patienceMs: 0 });
+  store = await openTestStore(clock);
   nodes = [];
 });
 
 afterEach(async () => {
   for (const node of nodes) node.die();
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 interface Node {

@@ -1,20 +1,16 @@
 /** What a node gives back of what it does not have, over a real store and a clock that stands still until a test moves it. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/log.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import { soleLease } from '../../model/node.ts';
 import { claim, commitOne, HOUR, recipient, T0 } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import { createStrays, type Holding } from './strays.ts';
 
 const AFTER_MS = 60_000;
 
-let folder: string;
 let store: Store;
 let clock: VirtualClock;
 let has: Holding;
@@ -23,8 +19,7 @@ let asked: number[];
 let stop: () => Promise<void>;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-strays-'));
-  store = await openSqliteStore({ path: join(folder, 'queue.db'), clock: systemClock, threads: 0 });
+  store = await openTestStore(systemClock);
   clock = createVirtualClock(T0);
   [has, freed, asked] = [{ ids: [], sinceMs: null }, 0, []];
   const node = soleLease(await store.beginEpoch({ nodeId: 'test', now: T0 }));
@@ -49,7 +44,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await stop();
   await store.close();
-  rmSync(folder, { recursive: true });
 });
 
 const leased = () =>

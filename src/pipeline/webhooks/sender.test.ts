@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -21,7 +18,7 @@ import { createAddressFilter } from '../../net/address-filter.ts';
 import { FORBIDDEN } from '../../net/checked-url.ts';
 import { createGuardedHttp, type GuardedHttp } from '../../net/guarded-http.ts';
 import { event, message, recipient } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import { createWebhookMetrics } from './metrics.ts';
 import { createWebhookSender, type WebhookSender, type WebhookSenderOptions } from './sender.ts';
@@ -36,7 +33,6 @@ interface Received {
   body: string;
 }
 
-let folder: string;
 let clock: VirtualClock;
 let store: Store;
 let http: GuardedHttp;
@@ -56,11 +52,10 @@ const random: Random = { bytes: (count) => secure.bytes(count), float: () => 0.5
 const sealer = createSealer([{ id: 'test', secret: secure.bytes(32) }]);
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'webhooks-'));
   // Real time, because the published verifier compares with it.
   clock = createVirtualClock(Date.now());
   // The store's own timers only group commits, so they go by real time.
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock, threads: 0 });
+  store = await openTestStore(systemClock, { patienceMs: 20 });
   received = [];
   lines = [];
   senders = [];
@@ -90,7 +85,6 @@ afterEach(async () => {
   http.close();
   await new Promise((resolve) => server.close(resolve));
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Stops while virtual time goes on. */
@@ -684,14 +678,8 @@ describe('stopping and starting', () => {
 describe('a store that cannot write', () => {
   it('is waited for, and the call that was made meanwhile is recorded, not repeated', async () => {
     await store.close();
-    const path = join(folder, 'failing.db');
     // Writes so far: the webhook, the event, the epoch, the reclaim and the claim; the record of the try fails.
-    store = await openSqliteStore({
-      path,
-      clock: systemClock,
-      failStoreWrites: { from: 6, count: 2 },
-      threads: 0,
-    });
+    store = await openTestStore(systemClock, { failStoreWrites: { from: 6, count: 2 } });
     service = createWebhookService({ store, http, clock, random, sealer });
     const { id } = await hook();
     await emit();

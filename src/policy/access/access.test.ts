@@ -1,7 +1,4 @@
 import { createHmac, createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
@@ -11,7 +8,7 @@ import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import type { Token } from '../../model/token.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import { type Access, createAccess, type MintRequest } from './access.ts';
 import { KEY_SEAL } from './signing-keys.ts';
@@ -29,7 +26,6 @@ const REQUEST: MintRequest = {
   rateLimit: null,
 };
 
-let folder: string;
 let clock: VirtualClock;
 let store: Store;
 let access: Access;
@@ -48,13 +44,11 @@ function newAccess(options = {}): Access {
 
 // One store for all: every test mints tokens of its own.
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'access-'));
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock, threads: 0 });
+  store = await openTestStore(systemClock);
 });
 
 afterAll(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 beforeEach(() => {

@@ -1,25 +1,19 @@
 /** Changes of one person that two operators make at the same moment. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import { createHashTurns, createPasswords } from './password-hash.ts';
 import { createPeople } from './people.ts';
 
 const random = createSystemRandom();
-let folder: string;
 let store: Store;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-people-'));
-  store = await openSqliteStore({ path: join(folder, 'store.db'), clock: systemClock, threads: 0 });
+  store = await openTestStore(systemClock);
 });
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('a change of a person', () => {

@@ -1,7 +1,4 @@
 /** Cached facts about a sender domain: a value that was read before a change is not used after it. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
@@ -10,12 +7,11 @@ import type { Domain } from '../../model/domain.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { DnsAnswer, MxRecord } from '../../net/dns-types.ts';
 import { commitOne } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import { createDomainService, type DomainService } from './domains.ts';
 
 const NAME = 'example.com';
-let folder: string;
 let store: Store;
 let domains: DomainService;
 let serviceWith: (anyDomain: boolean) => DomainService;
@@ -29,9 +25,8 @@ let dnsGate: Promise<void>;
 let readGate: Promise<void>;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-domains-'));
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0 });
+  store = await openTestStore(clock);
   txt.clear();
   mx.clear();
   slowAliases = /^$/;
@@ -80,7 +75,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true });
 });
 
 const add = (operatorVerified = false) => domains.add({ name: NAME, operatorVerified });

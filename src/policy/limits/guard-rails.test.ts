@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
@@ -14,14 +11,13 @@ import {
   recipient,
   T0,
 } from '../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { createGuardRails, type GuardRails } from './guard-rails.ts';
 
 import { createHolds, type Holds } from './holds.ts';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-let folder: string;
 let clock: VirtualClock;
 let store: Store;
 let holds: Holds;
@@ -40,9 +36,8 @@ function makeGuard(): GuardRails {
 }
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-guard-'));
   clock = createVirtualClock(T0);
-  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0, threads: 0 });
+  store = await openTestStore(clock);
   holds = createHolds({ store, clock, random: createSystemRandom() });
   guard = makeGuard();
   // Nothing is news at the first look.
@@ -51,7 +46,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** So many recipients come to an end, each a millisecond after the one before. */

@@ -1,7 +1,4 @@
 /** Retention over a real store: by age and each domain's own wish, by size, and picked up again after a stop. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -10,7 +7,7 @@ import type { DomainSettingsPatch } from '../../model/domain.ts';
 import type { MessageId } from '../../model/message.ts';
 import { event, message, messagesOf, recipient, token } from '../../store/conformance/fixtures.ts';
 import { credential } from '../../store/conformance/smtp-credentials.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
 import { createRetention, type RetentionOptions } from './retention.ts';
 
@@ -26,23 +23,15 @@ const OPTIONS: RetentionOptions = {
   contentBytes: null,
 };
 
-let folder: string;
 let store: Store;
 let now: number;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-retention-'));
-  store = await openSqliteStore({
-    path: join(folder, 'test.db'),
-    clock: systemClock,
-    patienceMs: 0,
-    threads: 0,
-  });
+  store = await openTestStore(systemClock);
   now = T0;
 });
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true });
 });
 
 const purge = (more: Partial<RetentionOptions> = {}, mayGoOn = () => true) =>

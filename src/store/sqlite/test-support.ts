@@ -20,6 +20,23 @@ export function temporaryFolder(): { file(name: string): string; remove(): void 
   };
 }
 
+/** A store over a file of its own, which works on the thread of the test; `close` also deletes the file. */
+export async function openTestStore(
+  clock: Clock,
+  options: Partial<Parameters<typeof openSqliteStore>[0]> = {},
+): Promise<Store> {
+  const folder = temporaryFolder();
+  const path = folder.file('store.db');
+  const store = await openSqliteStore({ path, clock, patienceMs: 0, threads: 0, ...options });
+  return {
+    ...store,
+    async close() {
+      await store.close();
+      folder.remove();
+    },
+  };
+}
+
 /**
  * A folder with stores over its files, without waiting for locks; `close` closes everything that was opened and deletes
  * it.

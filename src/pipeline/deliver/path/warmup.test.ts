@@ -1,33 +1,22 @@
 /** A path's share in a warm-up: mail that never reached the provider does not count. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../../lib/clock.ts';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { soleLease } from '../../../model/node.ts';
 import { createWarmup } from '../../../policy/limits/warmup/warmup.ts';
 import { T0 } from '../../../store/conformance/fixtures.ts';
-import { openSqliteStore } from '../../../store/sqlite/open.ts';
+import { openTestStore } from '../../../store/sqlite/test-support.ts';
 import type { Store } from '../../../store/store.ts';
 import { createPathWarmup } from './warmup.ts';
 
-let folder: string;
 let store: Store;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-path-warmup-'));
-  store = await openSqliteStore({
-    path: join(folder, 'warmup.db'),
-    clock: systemClock,
-    patienceMs: 0,
-    threads: 0,
-  });
+  store = await openTestStore(systemClock);
 });
 
 afterAll(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 it('gives back what was taken for recipients that the far end had no say about', async () => {

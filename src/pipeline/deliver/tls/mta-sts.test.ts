@@ -12,8 +12,7 @@ import { createVirtualClock, type VirtualClock } from '../../../lib/virtual-cloc
 import { createAddressFilter } from '../../../net/address-filter.ts';
 import { createGuardedHttp, type GuardedHttp } from '../../../net/guarded-http.ts';
 import { type CachingResolver, createResolver } from '../../../net/resolver.ts';
-import { openSqliteStore } from '../../../store/sqlite/open.ts';
-import { temporaryFolder } from '../../../store/sqlite/test-support.ts';
+import { openTestStore } from '../../../store/sqlite/test-support.ts';
 import type { Store } from '../../../store/store.ts';
 import type { StoredMtaSts } from '../../../store/topics/tls.ts';
 import { createMtaSts, type MtaSts } from './mta-sts.ts';
@@ -25,7 +24,6 @@ const { service: log } = createLoggers({
   level: 'error',
   maskAddresses: false,
 });
-let folder: ReturnType<typeof temporaryFolder>;
 let clock: VirtualClock;
 let store: Store;
 let dns: FakeDns;
@@ -56,9 +54,8 @@ function createSts(over: Store = store): MtaSts {
 }
 
 beforeEach(async () => {
-  folder = temporaryFolder();
   clock = createVirtualClock(Date.parse('2026-05-31T00:00:00Z'));
-  store = await openSqliteStore({ path: folder.file('s.db'), clock, patienceMs: 0, threads: 0 });
+  store = await openTestStore(clock);
   dns = await createFakeDns({ 'mta-sts.example.net': { A: ['127.0.0.1'] } });
   resolver = createResolver({ clock, random: createSystemRandom(), servers: () => [dns.server] });
   const filter = createAddressFilter({ allowNetworks: ['127.0.0.0/8'] });
@@ -85,7 +82,6 @@ afterEach(async () => {
   await new Promise((resolve) => web.close(resolve));
   await dns.close();
   await store.close();
-  folder.remove();
 });
 
 describe('a policy', () => {

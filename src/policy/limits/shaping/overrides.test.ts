@@ -1,13 +1,10 @@
 /** Overrides, the memory of paths and holds over the real store. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../../lib/log.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
 import { createVirtualClock, type VirtualClock } from '../../../lib/virtual-clock.ts';
 import { soleLease } from '../../../model/node.ts';
-import { openSqliteStore } from '../../../store/sqlite/open.ts';
+import { openTestStore } from '../../../store/sqlite/test-support.ts';
 import type { Store } from '../../../store/store.ts';
 import { createHolds, type HoldMatch, type Holds, holdReason, siteNames } from '../holds.ts';
 import { createOverrides, type OverrideBook } from './overrides.ts';
@@ -20,19 +17,16 @@ const HOUR = 3_600_000;
 const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 const random = createSystemRandom();
 
-let folder: string;
 let store: Store;
 let clock: VirtualClock;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-limits-'));
   clock = createVirtualClock(T0);
-  store = await openSqliteStore({ path: join(folder, 'limits.db'), clock, patienceMs: 0, threads: 0 });
+  store = await openTestStore(clock);
 });
 
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const google = pathKey('', 'google');
