@@ -175,7 +175,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
           ...{ queueId, lane, senderDomain, recipientDomain, sandbox },
           ...(routeKey === undefined ? {} : { routeKey }),
           ...{
-            key: keyOf(ref),
+            key: queueKeyOf(ref),
             site: '',
             revision: 0,
             onlyLarge: false,
@@ -254,7 +254,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       const known = byId.get(queue.queueId);
       if (known?.due === true) dueKeys.add(known.key);
     },
-    has: (queue) => dueKeys.has(keyOf(queue)),
+    has: (queue) => dueKeys.has(queueKeyOf(queue)),
     count,
     hasLane: (site, lane) => (ofLane(site, lane)?.count ?? 0) > 0,
     regroup(site) {
@@ -284,7 +284,8 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
   };
 }
 
-function keyOf({
+/** The same for two queues if they are the same one. */
+export function queueKeyOf({
   lane,
   senderDomain,
   recipientDomain,

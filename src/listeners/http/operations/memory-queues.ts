@@ -1,5 +1,6 @@
 /** Adds mail that waits in memory to the queues of the store, so that an answer about waiting mail is complete. */
 import type { MemoryQueue } from '../../../pipeline/deliver/memory-waits.ts';
+import { queueKeyOf } from '../../../pipeline/queue/due-queues.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
 
 /** Earliest due first: mail in memory is due already. `ageLimitsMs` as in `Store.waitingQueues`. */
@@ -10,10 +11,10 @@ export function withMemory(
   ageLimitsMs: readonly number[],
 ): WaitingQueue[] {
   if (memory.length === 0) return [...stored];
-  const queues = new Map(stored.map((queue) => [keyOf(queue), queue]));
+  const queues = new Map(stored.map((queue) => [queueKeyOf(queue), queue]));
   const touched = new Map<string, WaitingQueue>();
   for (const held of memory) {
-    const key = keyOf(held);
+    const key = queueKeyOf(held);
     const before = touched.get(key) ?? queues.get(key) ?? emptyQueue(held, ageLimitsMs.length + 1);
     touched.set(key, added(before, held, now, ageLimitsMs));
     queues.delete(key);
@@ -59,14 +60,4 @@ function emptyQueue(
     nextDueAt: Number.POSITIVE_INFINITY,
     byAge: new Array<number>(ages).fill(0),
   };
-}
-
-function keyOf({
-  lane,
-  senderDomain,
-  recipientDomain,
-  sandbox,
-  routeKey,
-}: Pick<WaitingQueue, 'lane' | 'senderDomain' | 'recipientDomain' | 'sandbox' | 'routeKey'>): string {
-  return `${lane}${sandbox ? '*' : ' '}${senderDomain} ${recipientDomain} ${routeKey}`;
 }
