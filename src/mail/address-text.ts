@@ -135,6 +135,12 @@ export function asciiSet(characters: string): Uint8Array {
   return set;
 }
 
+/** Whether an address can be used without SMTPUTF8 (RFC 6531). */
+export function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false;
+  return true;
+}
+
 /** The domain of an address, as it is written; a text without `@` is returned whole. */
 export function domainOfAddress(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);

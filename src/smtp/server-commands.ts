@@ -5,6 +5,7 @@
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 import { parseAddress } from '../mail/address.ts';
+import { isAscii } from '../mail/address-text.ts';
 import { REPLIES, reply, tooLarge } from './server-reply.ts';
 import type { MailFrom, RcptTo, ServerReply } from './server-types.ts';
 
@@ -260,11 +261,6 @@ export function decodeXtext(value: string): string | null {
     i += 2;
   }
   return out;
-}
-
-function isAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i += 1) if (text.charCodeAt(i) > 127) return false;
-  return true;
 }
 
 function refuse(code: number, enhanced: string, text: string): { ok: false; reply: ServerReply } {

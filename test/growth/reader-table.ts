@@ -39,7 +39,7 @@ import {
 } from '../../src/listeners/http/templates/template-request.ts';
 import { readExtensionFields } from '../../src/listeners/submission/extension-fields.ts';
 import { aLabels, parseAddress, toALabelDomain } from '../../src/mail/address.ts';
-import { addressProblem, domainOfAddress } from '../../src/mail/address-text.ts';
+import { addressProblem, domainOfAddress, isAscii } from '../../src/mail/address-text.ts';
 import { readAttachedComplaint, readFeedbackReport } from '../../src/mail/arf.ts';
 import { parseAuthor, shownDomains } from '../../src/mail/author-field.ts';
 import { answersBySubject, autoReplySign, subjectOf as mailSubject } from '../../src/mail/auto-reply.ts';
@@ -357,6 +357,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
     ),
   ),
   'mail/address-text.ts domainOfAddress': domainOfAddress,
+  'mail/address-text.ts isAscii': isAscii,
   'mail/address-text.ts addressProblem': (text) => [addressProblem(text), addressProblem(`a@${text}`)],
   'mail/address.ts parseAddress': (text) => [
     parseAddress(text),

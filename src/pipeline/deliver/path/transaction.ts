@@ -5,8 +5,10 @@
  * far end. A message that waits behind another one is checked once more when its turn comes; until then it may be
  * withdrawn.
  */
+
 import type { Clock } from '../../../lib/clock.ts';
 import type { Failpoints } from '../../../lib/failpoints.ts';
+import { isAscii } from '../../../mail/address-text.ts';
 import { type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Transaction, TransactionResult } from '../../../smtp/client-types.ts';
 import type { Queue } from '../../queue/queue.ts';
@@ -17,7 +19,7 @@ import type { Finish } from '../outcome/finish.ts';
 import type { Outcome, ReplyFacts } from '../outcome/outcome.ts';
 import type { SenderEffects } from '../outcome/sender-effects.ts';
 import { endedWithReason, transactionOutcome } from '../outcome/transaction-outcome.ts';
-import { isAscii, oneTooMany } from '../prepare/grouping.ts';
+import { oneTooMany } from '../prepare/grouping.ts';
 import type { Prepared, Preparer } from '../prepare/prepared.ts';
 import type { Connector } from '../routing/connector.ts';
 import type { SitePath } from '../routing/sites.ts';

@@ -3,6 +3,7 @@
  * copies of one large message that differ in nothing but the recipient, to one domain, and never a Bcc recipient,
  * because some servers write the envelope into the header.
  */
+import { isAscii } from '../../../mail/address-text.ts';
 import { type ClaimedDelivery, SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { TransactionResult } from '../../../smtp/client-types.ts';
 import type { Reply } from '../../../smtp/reply.ts';
@@ -67,10 +68,4 @@ export function oneTooMany(
     const { category } = classifier.classify({ stage: 'rcpt', code, enhanced, text, mx, origin: 'remote' });
     return category === 'too_many_recipients';
   }
-}
-
-/** Whether an address can be used without SMTPUTF8. */
-export function isAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 126) return false;
-  return true;
 }
