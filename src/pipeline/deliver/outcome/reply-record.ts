@@ -13,7 +13,7 @@ import type { AttemptFacts, ReplyFacts } from './outcome.ts';
 export const MAX_TEXT = 512;
 
 /** `550 5.1.1 No such user` as one line; a result that this server decided itself has no code, and is its sentence. */
-export function replyText({ code, enhanced, text }: ReplyFacts): string {
+function replyText({ code, enhanced, text }: ReplyFacts): string {
   if (code === 0) return text;
   // The text of a remote's reply contains its enhanced code; our own texts do not.
   const said = enhanced === null || text.startsWith(enhanced) ? text : `${enhanced} ${text}`;
