@@ -16,6 +16,7 @@ import type { Clock } from './lib/clock.ts';
 import { isLoopbackAddress } from './lib/loopback.ts';
 import { missingSources, ownAddresses } from './lib/own-addresses.ts';
 import type { Random } from './lib/random.ts';
+import { createSharedWork } from './lib/shared-work.ts';
 import { differingSettings } from './model/node.ts';
 import { reachOf } from './model/personal.ts';
 import { allTargets, type Route } from './model/route.ts';
@@ -101,7 +102,7 @@ export function createCheckup(parts: Parts): Checkup {
   const { config, resolver, filter, clock, random, zonePort, ca } = parts;
   const targets = allTargets(config.route, parts.routing.routes);
   const direct = targets.some(({ kind }) => kind === 'mx');
-  let underWay: Promise<DomainCheck[]> | null = null;
+  const examining = createSharedWork<DomainCheck[]>();
   let last: { at: number; seen: Seen; checks: readonly DomainCheck[] } | null = null;
   const domains = createDomainDoctor({
     resolver,
@@ -126,17 +127,14 @@ export function createCheckup(parts: Parts): Checkup {
       const here = await examineHere(probes(seen, resolver), parts);
       return { at, checks: [...checks.filter(({ id }) => !CHECKED_HERE.has(id)), ...here] };
     },
-    instance(seen) {
-      underWay ??= examine(seen)
-        .then((checks) => {
+    instance: (seen) =>
+      examining.of(
+        'instance',
+        () => examine(seen),
+        (checks) => {
           last = { at: clock.now(), seen, checks };
-          return checks;
-        })
-        .finally(() => {
-          underWay = null;
-        });
-      return underWay;
-    },
+        },
+      ),
   };
 
   async function examine(seen: Seen): Promise<DomainCheck[]> {

@@ -1,6 +1,7 @@
 /** Metrics of the queue and of this node, read on request. While the database cannot be reached, its figures are left out. */
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../../lib/clock.ts';
+import { createSharedWork } from '../../lib/shared-work.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { QueueCounts } from '../../store/topics/queue.ts';
 import type { Membership } from './membership.ts';
@@ -14,21 +15,16 @@ export function createQueueMetrics(
     clock,
   }: { store: Pick<Store, 'queueCounts'>; queue: Pick<Queue, 'inMemory'>; clock: Clock },
 ): void {
-  /** One count for all gauges of a request; null while the database cannot be asked. */
-  let counting: Promise<QueueCounts | null> | null = null;
+  const counting = createSharedWork<QueueCounts | null>();
 
-  function count(): Promise<QueueCounts | null> {
-    counting ??= store
-      .queueCounts({ now: clock.now() })
-      .catch((cause: unknown) => {
+  /** One count for all gauges of a request; null while the database cannot be asked. */
+  const count = (): Promise<QueueCounts | null> =>
+    counting.of('counts', () =>
+      store.queueCounts({ now: clock.now() }).catch((cause: unknown) => {
         if (cause instanceof StoreUnavailable) return null;
         throw cause;
-      })
-      .finally(() => {
-        counting = null;
-      });
-    return counting;
-  }
+      }),
+    );
 
   /** Left out while the database cannot be asked: a zero would be wrong, and the other metrics are needed then. */
   function counted(name: string, help: string, read: (counts: QueueCounts) => number): void {

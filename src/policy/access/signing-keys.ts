@@ -4,11 +4,13 @@
  * Rows never change. If a stored key cannot be decrypted, the secret key is wrong; this is thrown, because signing with
  * a new key would hide it.
  */
+
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
+import { createSharedWork } from '../../lib/shared-work.ts';
 import { StoreRefused } from '../../store/shared/refusal.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -74,12 +76,12 @@ export function createSigningKeys(deps: {
   const { store, clock, random, sealer } = deps;
   let known: readonly LoadedKey[] = [];
   let loadedAtMs = Number.NEGATIVE_INFINITY;
-  let loading: Promise<void> | null = null;
+  const loading = createSharedWork<void>();
   let opened: { kid: string; privateKey: KeyObject } | null = null;
 
   /** Reads the rows, creates the first key if there is none; concurrent callers share one run. */
   function load(): Promise<void> {
-    loading ??= (async () => {
+    return loading.of('keys', async () => {
       let rows = await store.signingKeys();
       if (rows.length === 0) {
         await store.addSigningKey(await makeKey());
@@ -87,10 +89,7 @@ export function createSigningKeys(deps: {
       }
       known = rows.map(parseRow).sort((a, b) => b.createdAt - a.createdAt || (a.kid < b.kid ? -1 : 1));
       loadedAtMs = clock.monotonicMs();
-    })().finally(() => {
-      loading = null;
     });
-    return loading;
   }
 
   async function makeKey() {

@@ -3,6 +3,8 @@
  * by a given function; a write of suppressions calls `changed` before and after, and what was loaded in between is
  * dropped.
  */
+import { createSharedWork } from '../../lib/shared-work.ts';
+
 export interface SuppressionFilter {
   /** Whether the domain may have entries; loads the names if necessary. */
   mayHave(domain: string): Promise<boolean>;
@@ -15,37 +17,19 @@ export interface SuppressionFilter {
 /** An empty filter. Failures of `load` are passed to the caller. */
 export function createSuppressionFilter(load: () => Promise<readonly string[]>): SuppressionFilter {
   let names: ReadonlySet<string> | null = null;
-  let loading: Promise<ReadonlySet<string>> | null = null;
-
-  function ask(): Promise<ReadonlySet<string>> {
-    const mine = load().then(
-      (loaded) => {
-        const set = new Set(loaded);
-        // Unless there was a write meanwhile; those that wait here asked before that write ended.
-        if (loading === mine) {
-          names = set;
-          loading = null;
-        }
-        return set;
-      },
-      (error: unknown) => {
-        if (loading === mine) loading = null;
-        throw error;
-      },
-    );
-    return mine;
-  }
-
+  const loading = createSharedWork<ReadonlySet<string>>();
   return {
     known: (domain) => (names === null ? null : names.has(domain)),
     async mayHave(domain) {
-      if (names !== null) return names.has(domain);
-      loading ??= ask();
-      return (await loading).has(domain);
+      const keep = (loaded: ReadonlySet<string>): void => {
+        names = loaded;
+      };
+      return (names ?? (await loading.of('names', async () => new Set(await load()), keep))).has(domain);
     },
     changed() {
       names = null;
-      loading = null;
+      // Those that wait asked before the write ended.
+      loading.forget();
     },
   };
 }
