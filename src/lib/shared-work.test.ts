@@ -1,6 +1,6 @@
-/** Work runs once for all who ask meanwhile, and what was forgotten is not kept. */
+/** Work runs once for all who ask meanwhile, or once more after the run under way; what was forgotten is not kept. */
 import { expect, it } from 'vitest';
-import { createSharedWork } from './shared-work.ts';
+import { createReruns, createSharedWork } from './shared-work.ts';
 
 it('runs once per key for all who ask meanwhile, and anew for who asks afterwards', async () => {
   const work = createSharedWork<number>();
@@ -52,4 +52,26 @@ it('forgets only the key that was named', async () => {
   const first = work.of('a', async () => 'kept');
   work.forget('b');
   expect(work.of('a', async () => 'another')).toBe(first);
+});
+
+it('runs once more for all who ask during a run, and anew for who asks afterwards', async () => {
+  const begun: PromiseWithResolvers<void>[] = [];
+  const work = createReruns(() => {
+    const run = Promise.withResolvers<void>();
+    begun.push(run);
+    return run.promise;
+  });
+  await work.ended();
+  work.ask();
+  work.ask();
+  work.ask();
+  expect(begun).toHaveLength(1);
+  const ended = work.ended();
+  begun[0]?.resolve();
+  await expect.poll(() => begun.length).toBe(2);
+  begun[1]?.resolve();
+  await ended;
+  expect(begun).toHaveLength(2);
+  work.ask();
+  expect(begun).toHaveLength(3);
 });

@@ -39,3 +39,39 @@ export function createSharedWork<Result>(): SharedWork<Result> {
     },
   };
 }
+
+/** Work of which one run goes on at a time, and which may miss what changes during a run. */
+export interface Reruns {
+  /** Begins a run, at once, or after the one under way: one run for all who ask during it. */
+  ask(): void;
+  /** Resolves when nothing runs any more and no run was asked for. */
+  ended(): Promise<void>;
+}
+
+/** `work` must not reject. */
+export function createReruns(work: () => Promise<void>): Reruns {
+  let running: Promise<void> | null = null;
+  let again = false;
+
+  /** Clears `running` in the turn in which it looks for the last time: who asks then starts it anew. */
+  async function run(): Promise<void> {
+    try {
+      do {
+        again = false;
+        await work();
+      } while (again);
+    } finally {
+      running = null;
+    }
+  }
+
+  return {
+    ask() {
+      again = true;
+      running ??= run();
+    },
+    async ended() {
+      await running;
+    },
+  };
+}

@@ -7,6 +7,7 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { createReruns } from '../../lib/shared-work.ts';
 import type { Disposition, ReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
 import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
 import { StoreUnavailable } from '../../store/store.ts';
@@ -44,8 +45,11 @@ interface Pause {
 /** Reads nothing before the first `wake`. */
 export function createReadingLoop({ reader, operatorMail, spool, clock, log, metrics }: Deps): ReadingLoop {
   const later = createRetryTimer(clock, () => wake());
-  let running: Promise<void> | null = null;
-  let again = false;
+  const reading = createReruns(async () => {
+    await Promise.resolve();
+    // Where the store is away, the timer is set already.
+    if (!stopped && !(await readWaiting())) armForPauses();
+  });
   let stopped = false;
   /** Messages that could not even be moved away: they stay, and are tried again at the next start. */
   const stuck = new Set<string>();
@@ -54,36 +58,16 @@ export function createReadingLoop({ reader, operatorMail, spool, clock, log, met
 
   return {
     wake,
-    async idle() {
-      while (running !== null) await running;
-    },
+    idle: reading.ended,
     async stop() {
       stopped = true;
       later.cancel();
-      await running;
+      await reading.ended();
     },
   };
 
   function wake(): void {
-    if (stopped) return;
-    again = true;
-    running ??= run();
-  }
-
-  /** Clears `running` itself, in the turn in which it looks for the last time: who wakes it then starts it anew. */
-  async function run(): Promise<void> {
-    await Promise.resolve();
-    try {
-      let isStoreAway = false;
-      while (again && !stopped) {
-        again = false;
-        isStoreAway = await readWaiting();
-      }
-      // Where the store is away, the timer is set already.
-      if (!isStoreAway) armForPauses();
-    } finally {
-      running = null;
-    }
+    if (!stopped) reading.ask();
   }
 
   /** Reads what waits and is due, in order; true if the store went away. */
@@ -137,7 +121,7 @@ export function createReadingLoop({ reader, operatorMail, spool, clock, log, met
       return;
     }
     // Those behind it may be read now.
-    if (pauses.delete(id)) again = true;
+    if (pauses.delete(id)) wake();
     if (disposition.kind === 'done') return spool.remove(id);
     const { folder, why } = disposition;
     const stays = folder === 'operator' ? await operatorMail.passOn(id, mail) : null;
@@ -158,7 +142,7 @@ export function createReadingLoop({ reader, operatorMail, spool, clock, log, met
 
   async function quarantine(id: string, why: string): Promise<void> {
     metrics.quarantined();
-    if (pauses.delete(id)) again = true;
+    if (pauses.delete(id)) wake();
     await spool.keep(id, 'quarantine', why).catch((err: unknown) => {
       stuck.add(id);
       spool.postpone(id, []);

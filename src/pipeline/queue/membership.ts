@@ -13,6 +13,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Service } from '../../lib/service.ts';
+import { createReruns } from '../../lib/shared-work.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Heartbeat, NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
 import { createOtherNodes } from './other-nodes.ts';
@@ -155,9 +156,22 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   let working: Promise<void> = Promise.resolve();
   let again = false;
   let busy = false;
-  let tending: Promise<void> | null = null;
-  let tendAgain = false;
   let untended = false;
+  /**
+   * Separate from the heartbeat, because it waits behind other work of the store: a living node must not be silent for
+   * that long.
+   */
+  const tending = createReruns(async () => {
+    if (!running) return;
+    try {
+      await lookAfterOthers();
+      untended = false;
+    } catch (err) {
+      if (!untended)
+        log.warn({ err }, 'what other nodes left, and leases, cannot be looked after now; tried again');
+      untended = true;
+    }
+  });
   let begunAnew: () => void = () => {};
   let reclaimed: () => void = () => {};
   let refresh: (got: readonly string[]) => Promise<void> = async () => {};
@@ -212,14 +226,14 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
       lookSoon();
       // From here on `clock` shows the time of the instance.
       await working;
-      await tending;
+      await tending.ended();
     },
     async stop() {
       running = false;
       timer?.cancel();
       lapseTimer?.cancel();
       await working;
-      await tending;
+      await tending.ended();
       // This releases all leases, so other nodes need not wait until this node counts as dead.
       await store.endEpoch({ epoch, now: clock.now() }).catch((err: unknown) => {
         log.warn({ err }, 'this node could not say that it stops; others notice by its silence');
@@ -253,33 +267,10 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
       .then(() => {
         busy = false;
         if (!running) return;
-        if (!failing) tend();
+        if (!failing) tending.ask();
         const inHurry = failing || [...wanted.values()].some(({ state }) => state !== 'held');
         if (again && !failing) round();
         else timer = clock.setTimer(inHurry ? beatMs / HURRY : beatMs, round);
-      });
-  }
-
-  /**
-   * Separate from the heartbeat, because it waits behind other work of the store: a living node must not be silent for
-   * that long.
-   */
-  function tend(): void {
-    tendAgain = tending !== null;
-    tending ??= lookAfterOthers()
-      .then(
-        () => {
-          untended = false;
-        },
-        (err: unknown) => {
-          if (!untended)
-            log.warn({ err }, 'what other nodes left, and leases, cannot be looked after now; tried again');
-          untended = true;
-        },
-      )
-      .then(() => {
-        tending = null;
-        if (tendAgain && running) tend();
       });
   }
 

@@ -6,6 +6,7 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createRounds } from '../../lib/rounds.ts';
+import { createReruns } from '../../lib/shared-work.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { SuppressionReason } from '../../model/suppression.ts';
 import type { Store } from '../../store/store.ts';
@@ -44,20 +45,30 @@ export function createUntoldSuppressions(
   const { store, clock, log } = deps;
   let running = false;
   let since: number | null = null;
-  let reading: Promise<void> | null = null;
-  let again = false;
   let retry: Timer | null = null;
+  // What is being read may have been read before the change.
+  const reading = createReruns(async () => {
+    if (!running) return;
+    await readAll().catch((err: unknown) => {
+      log.debug({ err }, 'suppressions could not be read again; it will be tried again');
+      retry?.cancel();
+      if (running) retry = clock.setTimer(RETRY_MS, reading.ask);
+    });
+    since = null;
+  });
   const rounds = createRounds({
     clock,
     everyMs: DEAF_MS,
     async work() {
-      if (!store.hearsHints()) await begun();
+      if (store.hearsHints()) return;
+      reading.ask();
+      await reading.ended();
     },
     failed() {},
   });
 
   return {
-    read: () => void begun(),
+    read: reading.ask,
     sinceMs: () => since,
     start() {
       running = true;
@@ -67,27 +78,9 @@ export function createUntoldSuppressions(
       running = false;
       retry?.cancel();
       await rounds.stop();
-      await reading;
+      await reading.ended();
     },
   };
-
-  function begun(): Promise<void> {
-    if (!running) return Promise.resolve();
-    // What is being read may have been read before the change.
-    again = reading !== null;
-    reading ??= readAll()
-      .catch((err: unknown) => {
-        log.debug({ err }, 'suppressions could not be read again; it will be tried again');
-        retry?.cancel();
-        if (running) retry = clock.setTimer(RETRY_MS, () => void begun());
-      })
-      .then(() => {
-        since = null;
-        reading = null;
-        if (again) void begun();
-      });
-    return reading;
-  }
 
   async function readAll(): Promise<void> {
     await deps.arriving();

@@ -11,6 +11,7 @@ import type { Loggers } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import type { Service } from '../../lib/service.ts';
+import { createReruns } from '../../lib/shared-work.ts';
 import { createTally } from '../../lib/tally.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { AllowHttp } from '../../net/checked-url.ts';
@@ -114,38 +115,30 @@ export function createWebhookSender(
   let waitingTotal = 0;
   const waitingOf = createTally();
   let isRunning = false;
-  let isPumping = false;
-  let pumpAgain = false;
+  const pumping = createReruns(pump);
   let isStoreAway = false;
   /** Until when it is not logged again that this machine cannot call (monotonic). */
   let silentUntilMs = 0;
   let timer: Timer | null = null;
   let onIdle: (() => void) | null = null;
-  let onPumped: (() => void) | null = null;
 
   function wake(): void {
-    if (!isRunning) return;
-    if (isPumping) pumpAgain = true;
-    else void pump();
+    if (isRunning) pumping.ask();
   }
 
   /** Starts calls; ends when no more can start, and sets the timer for the next look. */
   async function pump(): Promise<void> {
-    isPumping = true;
+    if (!isRunning) return;
     timer?.cancel();
     let waitMs = pollMs;
     try {
-      do {
-        pumpAgain = false;
-        waitMs = await fillSlots();
-      } while ((pumpAgain || waitMs === 0) && isRunning);
+      do waitMs = await fillSlots();
+      while (waitMs === 0 && isRunning);
       isStoreAway = false;
     } catch (error) {
       if (!isStoreAway) log.service.error({ err: error }, 'cannot claim webhook calls');
       isStoreAway = true;
     }
-    isPumping = false;
-    onPumped?.();
     if (isRunning) timer = clock.setTimer(waitMs, wake);
   }
 
@@ -401,7 +394,7 @@ export function createWebhookSender(
       isRunning = false;
       timer?.cancel();
       for (const endpoint of [...endpoints.values()]) returnWaiting(endpoint);
-      await atMost(clock, Math.max(0, deadlineMs - RECORD_MS), Promise.all([pumped(), idle()]));
+      await atMost(clock, Math.max(0, deadlineMs - RECORD_MS), Promise.all([pumping.ended(), idle()]));
       for (const { call, abort } of flying.values()) {
         abort.abort();
         void settler.put(giveBack(call, clock.now(), clock.now()));
@@ -410,13 +403,6 @@ export function createWebhookSender(
       settler.stop();
     },
   };
-
-  function pumped(): Promise<void> {
-    if (!isPumping) return Promise.resolve();
-    return new Promise((resolve) => {
-      onPumped = resolve;
-    });
-  }
 
   function idle(): Promise<void> {
     if (flying.size === 0) return Promise.resolve();
