@@ -5,7 +5,6 @@
  */
 
 import { z } from 'zod';
-import { AppError } from '../../../lib/errors.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import { domainOfAddress } from '../../../mail/address-text.ts';
 import type { EventKind } from '../../../model/event.ts';
@@ -111,7 +110,7 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
             now,
           ),
         });
-        if (result.kind === 'content-gone') throw new AppError('content-expired');
+        if (result.kind === 'content-gone') throw refuse('content-expired');
         const isAdmin = caller.scopes.has('admin') && caller.domains.includes('*');
         const opened = isAdmin ? await deps.traffic.tryNow.paths(closed.keys()) : 0;
         if (result.count === 0 && opened === 0) {

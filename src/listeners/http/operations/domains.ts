@@ -29,7 +29,7 @@ import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { text } from '../query.ts';
-import { type ApiRoute, BASE, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { createSlots } from '../streams/slots.ts';
 import {
   alignment,
@@ -254,7 +254,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         const patch = settingsPatch(body);
         if (patch === null) {
           const names = Object.keys(SETTINGS_SHAPE).join(', ');
-          throw new AppError('invalid-parameter', { message: `Name a setting to change: ${names}` });
+          throw refuse('invalid-parameter', `Name a setting to change: ${names}`);
         }
         return toAnswer(await domains.update(name, allowedPatch(caller, name, patch)));
       },
@@ -396,18 +396,18 @@ function allowedPatch(caller: Caller, domain: string, patch: DomainSettingsPatch
 function ownHosts(domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
   const bounces = patch.returnPathHost ?? domain;
   if (!isAtOrBelow(bounces, domain)) {
-    throw new AppError('invalid-parameter', {
-      field: '/ReturnPathHost',
-      message: `ReturnPathHost: give ${domain} or a host below it, such as bounces.${domain}`,
-    });
+    throw invalidParameter(
+      `ReturnPathHost: give ${domain} or a host below it, such as bounces.${domain}`,
+      'ReturnPathHost',
+    );
   }
   // A CNAME excludes other records, so the domain itself cannot be one.
   const links = patch.trackingHost ?? null;
   if (links !== null && !links.endsWith(`.${domain}`)) {
-    throw new AppError('invalid-parameter', {
-      field: '/TrackingHost',
-      message: `TrackingHost: give a host below the domain, such as track.${domain}`,
-    });
+    throw invalidParameter(
+      `TrackingHost: give a host below the domain, such as track.${domain}`,
+      'TrackingHost',
+    );
   }
   return patch;
 }

@@ -13,7 +13,7 @@ import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { flag } from '../query.ts';
-import { type ApiRoute, BASE, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { domainName, revokedTokenAnswer } from './tokens.ts';
 
 const personAnswer = z
@@ -127,7 +127,7 @@ export function peopleOperations({
         if (body.Password === undefined && identityProvider == null) {
           const message =
             'Without a password people sign in by an identity provider, and none is configured (oidc-issuer)';
-          throw new AppError('invalid-parameter', { field: '/Password', message });
+          throw invalidParameter(message, 'Password');
         }
         const person = await people.add({
           email: body.Email,
@@ -267,7 +267,7 @@ export function peopleOperations({
  */
 function refuseOwn(caller: Caller, id: string, what: string): void {
   if (caller.session === undefined || caller.tokenId !== id) return;
-  throw new AppError('invalid-parameter', { message: `This is your own ${what}` });
+  throw refuse('invalid-parameter', `This is your own ${what}`);
 }
 
 /**

@@ -77,7 +77,7 @@ export function rescheduleOperation(
       const ids = waiting.map(({ deliveryId }) => deliveryId);
       const results = await queue.changing(ids, (_, leases) => change(leases));
       const result = results.at(-1)?.result ?? { kind: 'not-scheduled' };
-      if (result.kind === 'content-gone') throw new AppError('content-expired');
+      if (result.kind === 'content-gone') throw refuse('content-expired');
       if (result.kind === 'not-scheduled') throw refuse('not-scheduled');
       queue.wake(sendAt);
       eventsStored();

@@ -4,7 +4,6 @@
  * sign in or change something must come from the dashboard of this server (callers.ts checks that).
  */
 import { z } from 'zod';
-import { AppError } from '../../../lib/errors.ts';
 import type { Person } from '../../../model/person.ts';
 import { PROOF_MS, ROLES } from '../../../model/person.ts';
 import type { Caller } from '../../../model/submission.ts';
@@ -216,12 +215,10 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         const { id, person } = await ownSession(caller);
         await sessions.checkPassword(id, person, body.Password, request.ip);
         if (person.secondFactor !== null) {
-          throw new AppError('invalid-parameter', {
-            message: 'The second factor is on: switch it off first',
-          });
+          throw refuse('invalid-parameter', 'The second factor is on: switch it off first');
         }
         const begun = secondFactors.begin(body.Secret, body.Code);
-        if (begun === null) throw new AppError('code-wrong');
+        if (begun === null) throw refuse('code-wrong');
         await people.changeSecondFactor(person, begun.factor, id);
         return { RecoveryCodes: begun.recoveryCodes };
       },

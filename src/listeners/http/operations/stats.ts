@@ -167,10 +167,10 @@ function tooMany(of: 'unsummed' | 'groups'): AppError {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
   }
-  return new AppError('invalid-parameter', {
-    field: '/From',
-    message: `The range holds more than ${MAX_COUNTED_GROUPS} groups, or ${MAX_COUNTS} counts of them: ask for a shorter one, or for one Domain`,
-  });
+  return invalidParameter(
+    `The range holds more than ${MAX_COUNTED_GROUPS} groups, or ${MAX_COUNTS} counts of them: ask for a shorter one, or for one Domain`,
+    'From',
+  );
 }
 
 function intervals(counts: readonly StatsCount[]) {

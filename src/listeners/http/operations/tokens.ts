@@ -24,7 +24,7 @@ import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { flag } from '../query.ts';
-import { type ApiRoute, BASE, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
 
 export const maker = z
@@ -256,7 +256,7 @@ export function tokenOperations({
           key && ((id, until) => key(shown(id, until))),
         );
         if (rotated === null) {
-          throw new AppError('invalid-parameter', { message: 'The token has ended: make a new one' });
+          throw refuse('invalid-parameter', 'The token has ended: make a new one');
         }
         return withHeaders(
           { ...shown(rotated.id, rotated.oldEndsAt), Token: rotated.jwt },
@@ -292,15 +292,12 @@ function isOwn(caller: Caller, token: Token): boolean {
 /** Throws AppError invalid-parameter for an unknown preset, or where both are given. */
 function scopesOf(scopes: readonly Scope[] | undefined, preset: string | undefined): readonly Scope[] {
   if (scopes !== undefined && preset !== undefined) {
-    throw new AppError('invalid-parameter', { field: '/Preset', message: 'Give Scopes or Preset, not both' });
+    throw invalidParameter('Give Scopes or Preset, not both', 'Preset');
   }
   if (scopes !== undefined) return [...new Set(scopes)];
   const word = (preset ?? 'Default').toLowerCase();
   for (const [name, list] of Object.entries(PRESETS)) if (name.toLowerCase() === word) return list;
-  throw new AppError('invalid-parameter', {
-    field: '/Preset',
-    message: `Preset is one of ${Object.keys(PRESETS).join(', ')}`,
-  });
+  throw invalidParameter(`Preset is one of ${Object.keys(PRESETS).join(', ')}`, 'Preset');
 }
 
 function toAnswer(token: Token): TokenAnswer {

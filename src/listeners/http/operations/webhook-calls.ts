@@ -4,7 +4,6 @@
 
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
-import { AppError } from '../../../lib/errors.ts';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { Webhook } from '../../../model/webhook.ts';
@@ -18,7 +17,7 @@ import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import { instant } from '../body/instant.ts';
 import { operation } from '../operation.ts';
 import { cursor, cursorText, paging } from '../paging.ts';
-import { type ApiRoute, isoTime, refuse } from '../route.ts';
+import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
 
 const call = z
   .object({
@@ -123,12 +122,12 @@ export function webhookCallOperations(deps: {
         const named = body.DeliveryIDs !== undefined;
         if (named && (body.Since ?? body.Until ?? body.OnlyFailed ?? body.After) !== undefined) {
           const message = 'Give DeliveryIDs, or Since, Until and OnlyFailed, not both';
-          throw new AppError('invalid-parameter', { message, field: '/DeliveryIDs' });
+          throw invalidParameter(message, 'DeliveryIDs');
         }
         // Without a range, all failed calls are meant, but never all calls.
         if (!named && body.Since === undefined && body.OnlyFailed !== true) {
           const message = 'Give DeliveryIDs, Since, or OnlyFailed: true';
-          throw new AppError('invalid-parameter', { message, field: '/Since' });
+          throw invalidParameter(message, 'Since');
         }
         let next: EventPlace | null = body.After ?? null;
         let queued = 0;

@@ -324,9 +324,10 @@ export function webhookOperations({
           description: Description?.toWellFormed(),
         });
         if (Object.keys(change).length === 0) {
-          throw new AppError('invalid-parameter', {
-            message: 'Give at least one of Event, Events, WebhookURL, Status, Description',
-          });
+          throw refuse(
+            'invalid-parameter',
+            'Give at least one of Event, Events, WebhookURL, Status, Description',
+          );
         }
         const changed = await webhooks.update(id, change, ownDomains(caller).domains);
         if (changed === null) throw refuse('not-found');
