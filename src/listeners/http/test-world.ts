@@ -4,9 +4,6 @@
  * until a test simulates delivery. Has tokens for `example.com`, for `other.example` and for all domains; `close()`
  * removes everything.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { NO_FAILPOINTS } from '../../lib/failpoints.ts';
@@ -37,7 +34,7 @@ import { createHolds } from '../../policy/limits/holds.ts';
 import { createOverrides } from '../../policy/limits/shaping/overrides.ts';
 import { createShaping } from '../../policy/limits/shaping/shaping.ts';
 import { createSandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { openTestStore } from '../../store/sqlite/test-support.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
 import { quietLog, type Reply, send, startListener, testSealer } from './test-support.ts';
@@ -72,8 +69,7 @@ export async function openWorld(
 ) {
   const clock = given.clock ?? systemClock;
   const random = createSystemRandom();
-  const folder = mkdtempSync(join(tmpdir(), 'postrider-http-'));
-  const store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0 });
+  const store = await openTestStore(clock);
   const epoch = await store.beginEpoch({ nodeId: 'test', now: clock.now() });
   const txt = new Map<string, readonly string[]>();
   const resolver = resolverOver(txt);
@@ -311,7 +307,6 @@ export async function openWorld(
       await at.close();
       http.close();
       await store.close();
-      rmSync(folder, { recursive: true });
     },
   };
 }
