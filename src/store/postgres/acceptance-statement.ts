@@ -7,7 +7,7 @@
 import { asBuffer } from '../../lib/as-buffer.ts';
 import { recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
 import { MESSAGE_COLUMNS } from '../shared/rows/messages.ts';
-import { notifyBits } from '../shared/rows/notices.ts';
+import { notifyBits, orcptsOf } from '../shared/rows/notices.ts';
 import type { NewMessage, NewRecipient } from '../topics/acceptance.ts';
 import type { NewEvent } from '../topics/events.ts';
 import { MOST_CALLS } from './call-portions.ts';
@@ -18,7 +18,6 @@ import type { ParamsOf } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { eventColumns, storingEvents, TAKE_XID } from './events.ts';
 import { LIVING } from './nodes.ts';
-import { orcptsOf } from './notices.ts';
 
 export type Accepted = ParamsOf<'commitAccepted'>;
 

@@ -15,7 +15,7 @@ import {
   type NoticeRow,
   noticeView,
 } from '../shared/rows/notices.ts';
-import type { NewMessage, ToldNotice } from '../topics/acceptance.ts';
+import type { ToldNotice } from '../topics/acceptance.ts';
 import type { DueNotice } from '../topics/notices.ts';
 import { dropUnkeptContents } from './contents.ts';
 import { int2s, int8s } from './engine/arrays.ts';
@@ -41,14 +41,6 @@ export interface Fact {
   /** Absent: the last event of the recipient. */
   eventSeq?: number | null;
   at: number;
-}
-
-/** Column `message_notice.orcpts`. */
-export function orcptsOf({ recipients }: NewMessage): string | null {
-  const given = recipients.flatMap(({ address, orcpt }) =>
-    orcpt === undefined ? [] : [[address, orcpt] as const],
-  );
-  return given.length === 0 ? null : JSON.stringify(Object.fromEntries(given));
 }
 
 /** Stores the facts to report whose kind the sender requested. */

@@ -14,6 +14,7 @@ import {
   HOURS_KEPT,
   type NoticeRow,
   noticeView,
+  orcptsOf,
 } from '../shared/rows/notices.ts';
 import type { NewMessage } from '../topics/acceptance.ts';
 import type { DueNotice } from '../topics/notices.ts';
@@ -50,15 +51,12 @@ export interface Fact {
 export function insertWish(db: Connection, seq: number, message: NewMessage): void {
   if (message.notice === undefined) return;
   const { sender, ret, envid } = message.notice;
-  const orcpts = message.recipients.flatMap(({ address, orcpt }) =>
-    orcpt === undefined ? [] : [[address, orcpt] as const],
-  );
   db.insert('message_notice', {
     message_seq: seq,
     sender,
     ret: ret === null ? null : ret === 'FULL' ? 1 : 0,
     envid,
-    orcpts: orcpts.length === 0 ? null : JSON.stringify(Object.fromEntries(orcpts)),
+    orcpts: orcptsOf(message),
   });
 }
 

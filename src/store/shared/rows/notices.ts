@@ -1,6 +1,7 @@
 /** Notices to senders: the facts that they report, as rows, and when a delay is reported. */
 import type { MessageId } from '../../../model/message.ts';
 import type { NoticeKind } from '../../../model/notice.ts';
+import type { NewMessage } from '../../topics/acceptance.ts';
 import type { EventDetail } from '../../topics/events.ts';
 import type { DueNotice, DueRecipient } from '../../topics/notices.ts';
 import type { Settlement } from '../../topics/queue.ts';
@@ -51,6 +52,14 @@ export interface FactRow {
   expires_at: number;
   last_reply: string | null;
   detail: string | null;
+}
+
+/** Column `message_notice.orcpts`. */
+export function orcptsOf({ recipients }: NewMessage): string | null {
+  const given = recipients.flatMap(({ address, orcpt }) =>
+    orcpt === undefined ? [] : [[address, orcpt] as const],
+  );
+  return given.length === 0 ? null : JSON.stringify(Object.fromEntries(given));
 }
 
 /** `orcpts`: what the sender gave for each address (column `message_notice.orcpts`). */
