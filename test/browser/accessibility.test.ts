@@ -163,7 +163,8 @@ describe.skipIf(!hasBrowser)('every place', () => {
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
       const isCut = `[...document.querySelectorAll('main, main *')].some((one) =>
         one.scrollHeight > one.clientHeight + 1 && getComputedStyle(one).overflowY === 'auto')`;
-      await page.waitForFunction(isCut); // as soon as what it shows has come
+      // As soon as what it shows has come.
+      await expect.poll(() => page.evaluate(isCut)).toBe(true);
       await page.emulateMedia({ media: 'print' });
       expect([path, await page.evaluate(isCut)]).toEqual([path, false]);
       expect(await page.getByRole('link', { name: 'Overview' }).count()).toBe(0);

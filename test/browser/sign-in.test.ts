@@ -157,6 +157,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await page.context().clearCookies();
     for (const hidden of [true, false]) await setHidden(page, hidden);
     await page.getByText('Your session has ended').waitFor();
+    await expect.poll(() => requests).toContain(`${url}/api/v1/session/provider`);
     const asked = requests.length;
     for (const hidden of [true, false]) await setHidden(page, hidden);
     await page.waitForTimeout(1_500);

@@ -93,7 +93,7 @@ describe.skipIf(!hasBrowser)('the place System', () => {
     const refused = page.getByRole('list', { name: 'Refused' }).getByRole('listitem');
     const scope = refused.filter({ hasText: HOSTILE });
     await scope.getByText('2 times').waitFor();
-    await scope.getByText('make one with a wider preset').waitFor();
+    await scope.getByText('a token with a wider preset').waitFor();
     await refused.filter({ hasText: 'without a login' }).getByText('was revoked: make a new one').waitFor();
     expect(errors).toEqual([]);
   });
