@@ -11,7 +11,7 @@ import { chmod, type FileHandle, open, readdir, rename, rm } from 'node:fs/promi
 import { dirname, join } from 'node:path';
 import type { Clock } from './lib/clock.ts';
 import { sleep } from './lib/clock.ts';
-import { DATA_FILES, makeFolder, RESTORING } from './lib/data-files.ts';
+import { DATA_FILES, isBeingRestored, makeFolder, RESTORING } from './lib/data-files.ts';
 import { readTarHeader, TAR_BLOCK, TAR_END, tarHeader, tarPadding } from './lib/tar.ts';
 import { whyNot } from './lib/why-not.ts';
 import { freeBytes, openWayBack, type WayBack } from './store/sqlite/before-migration.ts';
@@ -192,19 +192,21 @@ export async function restoreBackup(params: {
     // Neither a server nor another restore begins meanwhile.
     const lock = takeLock(join(folder, DATA_FILES.database));
     try {
-      for (const left of there) if (!left.startsWith(LOCK)) await rm(join(folder, left), { force: true });
+      // The hidden ones last: they tell that a restore is not finished.
+      for (const left of there.toSorted().reverse())
+        if (!left.startsWith(LOCK)) await rm(join(folder, left), { force: true });
       let restored = 0;
       for (const { name, size, sha256 } of header.files) {
         const at = placeOf.get(name) ?? 0;
-        await extract(input, { at, size, sha256, file, to: beingRestored(folder, name) }, (done) =>
+        await extract(input, { at, size, sha256, file, to: hidden(folder, name) }, (done) =>
           progress(restored + done, total),
         );
         restored += size;
       }
-      const database = beingRestored(folder, DATA_FILES.database);
+      const database = hidden(folder, DATA_FILES.database);
       const waiting = prepareRestored(database, hold);
       for (const { name } of header.files) {
-        await rename(beingRestored(folder, name), join(folder, name));
+        await rename(hidden(folder, name), join(folder, name));
       }
       return {
         createdAt: header.createdAt,
@@ -225,19 +227,15 @@ export async function restoreBackup(params: {
   }
 }
 
-function beingRestored(folder: string, name: string): string {
+function hidden(folder: string, name: string): string {
   return join(folder, `.${name}${RESTORING}`);
 }
 
 /** Whether all that a folder contains is of a restore that was killed: the database gets its name last. */
 function isUnfinished(names: readonly string[]): boolean {
-  return (
-    names.some((name) => name.endsWith(RESTORING)) &&
-    names.every(
-      (name) =>
-        name.startsWith(LOCK) || name.endsWith(RESTORING) || (SECRETS as readonly string[]).includes(name),
-    )
-  );
+  const others = names.filter((name) => !name.startsWith(LOCK) && !isBeingRestored(name));
+  const hasBegun = names.some(isBeingRestored);
+  return others.every((name) => hasBegun && (SECRETS as readonly string[]).includes(name));
 }
 
 /** The way back to before the last upgrade (`openWayBack`). Throws BackupError or StoreRefused. */

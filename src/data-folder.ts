@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATA_FILES, makeFolder, RESTORING } from './lib/data-files.ts';
+import { DATA_FILES, isBeingRestored, makeFolder, RESTORING } from './lib/data-files.ts';
 import type { Random } from './lib/random.ts';
 import { writeWhole } from './lib/whole-file.ts';
 import { StoreRefused } from './store/shared/refusal.ts';
@@ -31,10 +31,10 @@ export interface DataFolder {
 
 export async function openDataFolder(path: string, random: Random): Promise<DataFolder> {
   makeFolder(path);
-  if ((await readdir(path)).some((name) => name.endsWith(RESTORING)))
+  if ((await readdir(path)).some((name) => isBeingRestored(name)))
     throw new StoreRefused(
       'unfit',
-      `A restore into ${path} is not finished. If it was cut off, run it again; to start with nothing, remove the hidden files that end in ${RESTORING} there.`,
+      `A restore into ${path} is not finished. If it was cut off, run it again; to start with nothing, remove the hidden files with ${RESTORING} in their names there.`,
     );
   const nodeId = await kept(DATA_FILES.nodeId, () => Buffer.from(random.bytes(8)).toString('hex'));
   return {

@@ -46,8 +46,12 @@ export function serverProof(token: string, url: string, challenge: string): stri
   return createHmac('sha256', token).update(`server proof\n${url}\n${challenge}`).digest('base64url');
 }
 
-/** Files of a restore have this end of their hidden names until it is finished. */
+/** Files of a restore have this end of their hidden names until it is finished; those of its database have more behind it. */
 export const RESTORING = '.restoring';
+
+export function isBeingRestored(name: string): boolean {
+  return name.startsWith('.') && name.includes(RESTORING);
+}
 
 /** The note of the folder's server, which may have been killed since; null: there is none. */
 export function readServerNote(folder: string): { url: string; pid: number } | null {
