@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import os from 'node:os';
+import { describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { connectTcp } from './sockets.ts';
 
@@ -114,6 +116,21 @@ describe('connecting', () => {
     );
     expect(stdout).toMatch(/local all local ports to this host are in use \(EADDRINUSE\)/);
     expect(stdout).toMatch(files);
+  });
+
+  it('does without the interfaces where the system does not list them', async () => {
+    const unlisted = vi.spyOn(os, 'networkInterfaces').mockImplementation(() => {
+      throw new Error('uv_interface_addresses returned EMFILE');
+    });
+    syncBuiltinESMExports();
+    try {
+      // There is no route to a group over TCP.
+      const { kind } = await connectTcp({ ...ask, address: 'ff02::1', port: 25 });
+      expect(['unreachable', 'local']).toContain(kind);
+    } finally {
+      unlisted.mockRestore();
+      syncBuiltinESMExports();
+    }
   });
 
   it('tells a missing route of this machine from one that a router on the way misses', () => {

@@ -96,9 +96,14 @@ function portsUsedUp(code: string): string {
 }
 
 function has(family: 'IPv4' | 'IPv6'): boolean {
-  return Object.values(networkInterfaces()).some((all) =>
-    all?.some((own) => own.family === family && !own.internal && !(own.scopeid ?? 0)),
-  );
+  try {
+    return Object.values(networkInterfaces()).some((all) =>
+      all?.some((own) => own.family === family && !own.internal && !(own.scopeid ?? 0)),
+    );
+  } catch {
+    // The system lists none to a process without open files left, or without AF_NETLINK. Most machines have both.
+    return true;
+  }
 }
 
 function failureKind(code: string | undefined): 'refused' | 'timeout' | 'unreachable' | 'error' {
