@@ -244,5 +244,15 @@ export function describeStats({ store }: Suite): void {
       expect(await ask({ groupBy: 'tag', maxCountedGroups: 2 })).toEqual({ kind: 'too-many', of: 'groups' });
       expect(await ask({ groupBy: 'tag', maxCounts: 2 })).toEqual({ kind: 'too-many', of: 'groups' });
     });
+
+    it('counts once what several domains have in one interval', async () => {
+      for (const domain of ['example.com', 'example.org', 'other.example']) {
+        for (const at of [hour, hour + HOUR]) await commitOne(store, { domain, recipients: [accepted(at)] });
+      }
+      expect(await ask({ maxCounts: 2 })).toMatchObject({
+        kind: 'counted',
+        groups: [{ counts: [{ n: 3 }, { n: 3 }] }],
+      });
+    });
   });
 }

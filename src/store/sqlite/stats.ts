@@ -137,10 +137,15 @@ interface SumPlace {
   stored: string;
 }
 
+/** How many events, by interval and kind in one number: several domains may have the same. */
+type Counts = Map<number, number>;
+
+const KINDS_AT_MOST = 256;
+
 interface Group {
   name: string;
   total: number;
-  counts: StatsCount[];
+  counts: Counts;
 }
 
 export const stats = readInSteps('stats', function* (db, params) {
@@ -149,7 +154,7 @@ export const stats = readInSteps('stats', function* (db, params) {
   if (unsummed(db, params.maxUnsummed + 1) > params.maxUnsummed) return { kind: 'too-many', of: 'unsummed' };
   const asked = findNameIds(db, params.domains);
   const groups = new Map<string, Group>();
-  const all = new Map<string, StatsCount>();
+  const all: Counts = new Map();
   /** Counts of groups; an event counts under each of its tags. */
   let held = 0;
   const isTooMany = () => groups.size > params.maxCountedGroups || held > params.maxCounts;
@@ -175,27 +180,26 @@ export const stats = readInSteps('stats', function* (db, params) {
   if (isTooMany()) return { kind: 'too-many', of: 'groups' };
   if (groupBy === 'tag') groups.delete(UNNAMED);
   const largest = yield* largestOf(groups, params.maxGroups);
-  const named = largest.map(({ name, counts }) => ({ name, counts: merged(counts) }));
-  for (const { counts } of named) for (const count of counts) addTo(all, { ...count, n: -count.n });
-  const rest = inTime([...all.values()].filter(({ n }) => n > 0));
-  return { kind: 'counted', groups: named, rest: rest.length === 0 ? null : rest };
+  for (const { counts } of largest) for (const [place, n] of counts) addTo(all, place, -n);
+  const rest = inTime(all, intervalMs);
+  return {
+    kind: 'counted',
+    groups: largest.map(({ name, counts }) => ({ name, counts: inTime(counts, intervalMs) })),
+    rest: rest.length === 0 ? null : rest,
+  };
 
-  function add(row: SumRow): void {
-    const count = { at: row.bucket * intervalMs, kind: eventKindCode.word(row.kind), n: row.n };
-    addTo(all, count);
-    let group = groups.get(row.name);
+  function add({ bucket, kind, name, n }: SumRow): void {
+    const place = bucket * KINDS_AT_MOST + kind;
+    addTo(all, place, n);
+    let group = groups.get(name);
     if (group === undefined) {
-      group = { name: row.name, total: 0, counts: [] };
-      groups.set(row.name, group);
+      group = { name, total: 0, counts: new Map() };
+      groups.set(name, group);
     }
-    group.total += count.n;
-    const before = group.counts.at(-1);
-    // What follows is often of the same interval.
-    if (before?.at === count.at && before.kind === count.kind) before.n += count.n;
-    else {
-      group.counts.push(count);
-      held += 1;
-    }
+    group.total += n;
+    held -= group.counts.size;
+    addTo(group.counts, place, n);
+    held += group.counts.size;
   }
 });
 
@@ -278,20 +282,17 @@ function* largestOf(groups: ReadonlyMap<string, Group>, limit: number): Steps<Gr
   return largest.sort(order).slice(0, limit);
 }
 
-function addTo(sums: Map<string, StatsCount>, count: StatsCount): void {
-  const key = `${count.at} ${count.kind}`;
-  const known = sums.get(key);
-  if (known === undefined) sums.set(key, { ...count });
-  else known.n += count.n;
+function addTo(counts: Counts, place: number, n: number): void {
+  counts.set(place, (counts.get(place) ?? 0) + n);
 }
 
-/** One count per interval and kind, by time: several domains may have their own. */
-function merged(counts: readonly StatsCount[]): StatsCount[] {
-  const sums = new Map<string, StatsCount>();
-  for (const count of counts) addTo(sums, count);
-  return inTime([...sums.values()]);
-}
-
-function inTime(counts: StatsCount[]): StatsCount[] {
-  return counts.sort((a, b) => a.at - b.at);
+function inTime(counts: Counts, intervalMs: number): StatsCount[] {
+  return [...counts]
+    .filter(([, n]) => n > 0)
+    .sort(([a], [b]) => a - b)
+    .map(([place, n]) => ({
+      at: Math.floor(place / KINDS_AT_MOST) * intervalMs,
+      kind: eventKindCode.word(place % KINDS_AT_MOST),
+      n,
+    }));
 }
