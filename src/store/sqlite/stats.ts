@@ -2,7 +2,8 @@
  * Counts of events per interval, kind and group. A background job adds the events up by hour and by day in the order of their
  * seq (`sumEvents`); an answer is made of these sums and of the events behind them. A long range is read in steps, so that
  * other reads are answered in between. Each step sees a later state, so what may be added to meanwhile is read by the last
- * one: the hours around the newest event, and the events that are not in the sums.
+ * one: the hours of the newest event and of the first one that is not in the sums, those after them, and the events that are
+ * not in the sums.
  */
 import { eventKindCode } from '../shared/codes.ts';
 import {
@@ -151,7 +152,8 @@ interface Group {
 export const stats = readInSteps('stats', function* (db, params) {
   const { from, to, intervalMs } = params;
   const groupBy = params.groupBy ?? 'none';
-  if (unsummed(db, params.maxUnsummed + 1) > params.maxUnsummed) return { kind: 'too-many', of: 'unsummed' };
+  const behind = unsummed(db, params.maxUnsummed + 1);
+  if (behind.n > params.maxUnsummed) return { kind: 'too-many', of: 'unsummed' };
   const asked = findNameIds(db, params.domains);
   const groups = new Map<string, Group>();
   const all: Counts = new Map();
@@ -159,7 +161,7 @@ export const stats = readInSteps('stats', function* (db, params) {
   let held = 0;
   const isTooMany = () => groups.size > params.maxCountedGroups || held > params.maxCounts;
   const readSums = sumReader(db, params);
-  const settled = Math.min(to, Math.max(from, settledBefore(db)));
+  const settled = Math.min(to, Math.max(from, settledBefore(db, behind.from)));
   let read = 0;
   for (const domainId of asked ?? domainIdsIn(db, 'event_sum')) {
     for (const part of spansOf({ from, to: settled, intervalMs })) {
@@ -203,16 +205,18 @@ export const stats = readInSteps('stats', function* (db, params) {
   }
 });
 
-/** Events that are not in the sums, counted up to a limit. */
-function unsummed(db: Connection, limit: number): number {
-  const sql = 'SELECT count(*) AS n FROM (SELECT 1 FROM event WHERE seq > ? LIMIT ?)';
-  return db.get<{ n: number }>(sql, summedUpTo(db), limit)?.n ?? 0;
+/** Events that are not in the sums, up to a limit: how many, and when the first of them happened. */
+function unsummed(db: Connection, limit: number): { n: number; from: number | null } {
+  const sql =
+    'SELECT count(*) AS n, min(at) AS "from" FROM (SELECT at FROM event WHERE seq > ? ORDER BY seq LIMIT ?)';
+  return db.get<{ n: number; from: number | null }>(sql, summedUpTo(db), limit) ?? { n: 0, from: null };
 }
 
 /** Hours that ended before this are added to no more, while events are stored within an hour. */
-function settledBefore(db: Connection): number {
-  const at = db.get<{ at: number }>('SELECT at FROM event ORDER BY seq DESC LIMIT 1')?.at ?? 0;
-  return at - (at % HOUR_MS) - HOUR_MS;
+function settledBefore(db: Connection, firstUnsummed: number | null): number {
+  const last = db.get<{ at: number }>('SELECT at FROM event ORDER BY seq DESC LIMIT 1')?.at ?? 0;
+  const at = Math.min(last - HOUR_MS, firstUnsummed ?? last);
+  return at - (at % HOUR_MS);
 }
 
 /** Reads a range of the sums of one domain, some thousand at once. */

@@ -1,10 +1,14 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { event, HOUR, message, recipient, T0 } from '../../conformance/fixtures.ts';
+import type { Store } from '../../store.ts';
 import { sumEvents } from '../stats.ts';
 import { filledDatabase, temporaryFolder } from '../test-support.ts';
 import { openReader } from './reader-work.ts';
 
-const folder = temporaryFolder();
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
 afterEach(() => folder.remove());
 
 it('answers others between the steps of a long read', () => {
@@ -46,4 +50,43 @@ it('answers others between the steps of a long read', () => {
   });
   expect(reader.answer({ kind: 'go-on', read: 1 })).toMatchObject([{ kind: 'unavailable' }]);
   reader.close();
+});
+
+it('counts each event once that is added up between the steps of a long read', () => {
+  const path = folder.file('store.db');
+  const old = T0 - 100 * HOUR;
+  const many = Array.from({ length: 120 }, (_, i) =>
+    message({
+      recipients: Array.from({ length: 100 }, (_, j) =>
+        recipient({ domain: `d${i % 60}-${j}.example`, events: [event('accepted', old)] }),
+      ),
+    }),
+  );
+  const last = message({ recipients: [recipient(), recipient()] });
+  const { db, session } = filledDatabase(path, [...many, last]);
+  sumEvents(session, { upTo: 6000, limit: 6000 });
+  const reader = openReader({ path });
+  const stats = {
+    ...{ kinds: ['accepted'] as const, from: 0, to: T0 + HOUR, intervalMs: HOUR, includeSandbox: true },
+    ...{
+      groupBy: 'recipient-domain' as const,
+      maxUnsummed: 1e6,
+      maxCounts: 1e6,
+      maxGroups: 1,
+      maxCountedGroups: 1e5,
+    },
+  };
+  let [reply] = reader.answer({ kind: 'reads', calls: [{ name: 'stats', params: stats }] });
+  let counted = 0;
+  sumEvents(session, { upTo: 12_000, limit: 12_000 });
+  while (reply?.kind === 'more') [reply] = reader.answer({ kind: 'go-on', read: reply.read });
+  const value = reply?.kind === 'value' ? (reply.value as Awaited<ReturnType<Store['stats']>>) : null;
+  if (value?.kind === 'counted') {
+    for (const { counts } of [...value.groups, { counts: value.rest ?? [] }]) {
+      for (const { n } of counts) counted += n;
+    }
+  }
+  expect(counted).toBe(12_002);
+  reader.close();
+  db.close();
 });
