@@ -272,6 +272,16 @@ describePostgres('the rows that an operation reads', () => {
       },
     },
     {
+      name: 'counts of all domains, of what never happened',
+      most: 2_000,
+      looks: 20,
+      work: (store) =>
+        store.stats({
+          ...{ kinds: ['opened'], from: 0, to: HOUR, intervalMs: HOUR, includeSandbox: false, groupBy: null },
+          ...{ maxUnsummed: 10_000, maxCounts: 10_000, maxGroups: 10, maxCountedGroups: 100 },
+        }),
+    },
+    {
       name: 'two hundred events that are added up',
       most: 4 * 200 * 3 + 1_000,
       work: async (store) => {
