@@ -143,6 +143,12 @@ export function describeStats({ store }: Suite): void {
       });
     });
 
+    it('names a tag that is only the sign of an address', async () => {
+      for (const tags of [['@'], ['for bob@example.net']])
+        await commitOne(store, { recipients: [accepted(T0)], tags });
+      expect(await groups({ groupBy: 'tag' })).toEqual({ '@': 1 });
+    });
+
     it('deletes the sums of hours and days that ended', async () => {
       const day = T0 - (T0 % DAY);
       for (const at of [day, day + HOUR]) await commitOne(store, { recipients: [accepted(at)], tags: ['a'] });

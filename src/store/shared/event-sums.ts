@@ -22,8 +22,8 @@ export const BREAKDOWN_OF: Readonly<Record<StatsGroupBy | 'none', Breakdown>> = 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** The name of all tags with an address; they are counted, but never a group. */
-export const UNNAMED = '@';
+/** The name of all tags with an address; they are counted, but never a group. It looks like one itself, so no other tag has it. */
+export const UNNAMED = '?@?';
 
 /** The row of `meta` with the seq of the last event that is in the sums. */
 export const SUMMED = 'events_summed';
