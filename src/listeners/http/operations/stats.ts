@@ -78,7 +78,6 @@ const MAX_GROUPS = 100;
 /** The reader keeps them until the largest are known, with their counts: some 100 MB. */
 const MAX_COUNTED_GROUPS = 100_000;
 const MAX_COUNTS = 1_000_000;
-/** What is not added up after an upgrade or a transfer is so after some minutes. */
 const RETRY_AFTER_SECONDS = 30;
 const CALLS_PER_SECOND = 5;
 
@@ -163,7 +162,8 @@ function range(
 function tooMany(of: 'unsummed' | 'groups'): AppError {
   if (of === 'unsummed') {
     return new AppError('unavailable', {
-      message: 'Events are still being counted, which takes some minutes after an upgrade or a transfer',
+      message:
+        'Events are still being counted after an upgrade or a transfer: this takes some minutes for each million of them',
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
   }
