@@ -25,9 +25,12 @@ const CAUSE_KEPT_MS = 7 * 86_400_000;
 const STEP_ROWS = 1000;
 /** What is not added up yet is read for each answer. */
 const SUMS_EVERY_MS = 10_000;
-const EVENTS_PER_STEP = 500;
+/** Measured: 3.5 ms of SQLite's writer, 7.5 where each recipient has a domain of their own. */
+const EVENTS_PER_STEP = 1000;
 /** After a step of adding up, the writer is left alone for this many times its duration. */
 const REST = 3;
+/** After an upgrade or a transfer it takes long. */
+const TELL_EVERY_MS = 60_000;
 /** Domains checked in one round; those that are due longest come first, the others wait for the next round. */
 const CHECKS_PER_ROUND = 50;
 
@@ -102,10 +105,18 @@ export function createUpkeep(
   async function sumEvents(): Promise<void> {
     const upTo = await store.lastEventSeq();
     if (upTo === summedUpTo) return;
-    for (let more = true; more && running; ) {
+    let toldAt = clock.monotonicMs();
+    let events = 0;
+    while (running) {
       const from = clock.monotonicMs();
-      more = await store.sumEvents({ upTo, limit: EVENTS_PER_STEP });
-      if (more) await sleep(clock, REST * (clock.monotonicMs() - from));
+      if (!(await store.sumEvents({ upTo, limit: EVENTS_PER_STEP }))) break;
+      events += EVENTS_PER_STEP;
+      const now = clock.monotonicMs();
+      if (now - toldAt >= TELL_EVERY_MS) {
+        toldAt = now;
+        log.info({ events }, 'events are being counted for statistics');
+      }
+      await sleep(clock, REST * (now - from));
     }
     if (running) summedUpTo = upTo;
   }

@@ -228,13 +228,16 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
 
   /** Those that are being answered stay: their message may be stored already, and would be sent again. */
   function oldestOfMost(): Connection | null {
+    const owners = new Map([...connections].map((connection) => [connection, connection.owner()]));
     const counts = createTally();
-    for (const connection of connections) for (const name of connection.owner()) counts.add(name, 1);
-    const has = (connection: Connection) => Math.max(...connection.owner().map(counts.of));
+    for (const names of owners.values()) for (const name of names) counts.add(name, 1);
     let found: Connection | null = null;
-    for (const each of connections) {
-      if (each.session.isAnswering()) continue;
-      if (found === null || has(each) > has(found)) found = each;
+    let most = 0;
+    for (const [connection, names] of owners) {
+      const has = Math.max(...names.map(counts.of));
+      if (has <= most || connection.session.isAnswering()) continue;
+      found = connection;
+      most = has;
     }
     return found;
   }

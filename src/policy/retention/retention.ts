@@ -138,6 +138,7 @@ export function createRetention(
         store.purgeLooseEvents({ before: now - options.eventsMs, limit }),
       );
       for (const domain of await store.domainsWithSums()) {
+        if (!mayGoOn()) return forgotten;
         const before = now - (await keptOf(domain)).eventsMs;
         forgotten.sums += await whole(mayGoOn, (limit) => store.purgeSums({ domain, before, limit }));
       }
