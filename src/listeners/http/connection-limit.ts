@@ -1,11 +1,14 @@
 /**
  * Limits how many connections the HTTP port has, in all, from one address, and from one site of IPv6 (at most half): each
- * takes an open file, and delivery needs some too. A connection over a limit is closed at once, before anything is read. Requests of HTTP/2 that run at once, which one
- * connection has many of, have the same limits: each takes memory for as long as its client likes. Proxies that the operator
- * trusts have no limit of their own, since they speak for many.
+ * takes an open file, and delivery needs some too. A connection over the limit of its address or site is closed at once,
+ * before anything is read. Where all are in use, the oldest of who has most are closed for it, except those whose request is
+ * being answered: what it asked for may be done already. Requests of HTTP/2 that run at once, which one connection has many
+ * of, have the same limits: each takes memory for as long as its client likes. Proxies that the operator trusts have no limit
+ * of their own, since they speak for many, and none of theirs is closed for another.
  */
 import type { EventEmitter } from 'node:events';
-import type { Server, Socket } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { plainIp } from '../../lib/loopback.ts';
@@ -14,12 +17,25 @@ import { addressKey, networkKey } from '../../policy/access/failed-logins.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 
 const TOLD_EVERY_MS = 60_000;
+/** So many are closed at once, of as many as there may be: to find whom is a look at all of them. */
+const CLOSED_PART = 1 / 100;
 
 type Counted = 'connections' | 'requests';
+
+interface Connection {
+  /** As they are counted. */
+  names: readonly string[];
+  /** Its requests; each tells whether all of it has come. */
+  running: Set<() => boolean>;
+}
 
 export interface ConnectionLimit {
   /** Call it after all other listeners of `server` are in place. */
   watch(server: Server): void;
+  /** Requests of HTTP/1.1 that come by `inner` are those of the connection `socket`. */
+  carries(socket: Socket, inner: Socket): void;
+  /** A request of `socket` is being answered until `answer` closes, from when it `isWhole`. */
+  answers(socket: Socket, answer: EventEmitter, isWhole: () => boolean): void;
   /** Whether a client may have one more request of HTTP/2; it counts until `stream` closes. */
   takeRequest(stream: EventEmitter, address: string): boolean;
 }
@@ -32,6 +48,8 @@ export function createConnectionLimit(
   const { maxConnections, maxConnectionsPerAddress: mostOfOne, trustedProxies } = options;
   const mostOfNetwork = Math.max(mostOfOne, Math.floor(maxConnections / 2));
   const speaksForMany = trustedProxies.length === 0 ? () => false : createIpMatcher(trustedProxies);
+  const open = new Map<Socket, Connection>();
+  const carriers = new WeakMap<Socket, Socket>();
   const connections = createTally();
   const requests = createTally();
   let requestsInAll = 0;
@@ -39,15 +57,23 @@ export function createConnectionLimit(
 
   return {
     watch(server) {
-      // Node closes what is more than this without making anything of it.
-      server.maxConnections = maxConnections;
-      server.on('drop', (from) =>
-        tell(from?.remoteAddress ?? '', 'connections', `all ${maxConnections} are in use`),
-      );
       server.prependListener('connection', (socket: Socket) => {
-        if (!count(connections, socket, socket.remoteAddress ?? '', 'connections')) socket.destroy();
+        const ip = socket.remoteAddress ?? '';
+        // First, so that who has too many takes nobody's place.
+        if (!count(connections, socket, ip, 'connections') || !hasRoom(ip)) {
+          socket.destroy();
+          return;
+        }
+        open.set(socket, { names: namesOf(plainIp(ip)), running: new Set() });
+        socket.once('close', () => open.delete(socket));
+      });
+      server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+        const { socket } = request;
+        answers(carriers.get(socket) ?? socket, response, () => request.complete);
       });
     },
+    carries: (socket, inner) => carriers.set(inner, socket),
+    answers,
     takeRequest(stream, address) {
       requestsInAll++;
       stream.once('close', () => {
@@ -60,11 +86,47 @@ export function createConnectionLimit(
     },
   };
 
+  function answers(socket: Socket, answer: EventEmitter, isWhole: () => boolean): void {
+    const running = open.get(socket)?.running;
+    running?.add(isWhole);
+    answer.once('close', () => running?.delete(isWhole));
+  }
+
+  /** Whether there is a place for one more, which others may have to leave. */
+  function hasRoom(ip: string): boolean {
+    if (open.size < maxConnections) return true;
+    tell(ip, 'connections', `all ${maxConnections} are in use`);
+    for (const socket of oldestOfMost(Math.ceil(maxConnections * CLOSED_PART))) {
+      open.delete(socket);
+      socket.destroy();
+    }
+    return open.size < maxConnections;
+  }
+
+  function oldestOfMost(atMost: number): readonly Socket[] {
+    let found: Socket[] = [];
+    let most = 1;
+    for (const [socket, { names, running }] of open) {
+      const has = Math.max(...names.map(connections.of));
+      if (has < most || (has === most && found.length === atMost)) continue;
+      if ([...running].some((isWhole) => isWhole())) continue;
+      if (has > most) found = [];
+      found.push(socket);
+      most = has;
+    }
+    return found;
+  }
+
+  /** Whose it is; nobody's if it is of a proxy that speaks for many. */
+  function namesOf(ip: string): readonly string[] {
+    return speaksForMany(ip) ? [] : [addressKey(ip), `network ${networkKey(ip)}`];
+  }
+
   /** Whether one address, and its site, has no more of them than it may, with this one. */
   function count(open: Tally, counted: EventEmitter, from: string, what: Counted): boolean {
     const ip = plainIp(from);
-    if (speaksForMany(ip)) return true;
-    const [address, network] = [addressKey(ip), `network ${networkKey(ip)}`];
+    const [address, network] = namesOf(ip);
+    if (address === undefined || network === undefined) return true;
     const add = (by: number) => {
       open.add(address, by);
       open.add(network, by);

@@ -178,6 +178,54 @@ describe('connections', () => {
     await at.close();
   });
 
+  it('make room where all are in use: the oldest of who has most is closed, unless it is being answered', async () => {
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const slow = {
+      method: 'POST',
+      path: '/slow',
+      handle: async () => {
+        await answered;
+        return { status: 200, body: 'done' };
+      },
+    } as const;
+    const quick = { method: 'GET', path: '/quick', handle: async () => ({ status: 200, body: '' }) } as const;
+    const at = await startListener(
+      { store: store(), acceptance: recordingAcceptance(), routes: [slow, quick] },
+      { maxConnections: 5, maxConnectionsPerAddress: 4 },
+    );
+    const from = (localAddress: string, head: string) => {
+      const socket = connect({ port: at.port, host: '127.0.0.1', localAddress });
+      let text = '';
+      socket.on('error', () => {});
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.write(`${head} HTTP/1.1\r\nHost: a\r\n`);
+      return { socket, text: () => text, isOpen: () => !socket.destroyed };
+    };
+    const few = from('127.0.0.3', 'GET /quick');
+    const many = [from('127.0.0.2', 'POST /slow')];
+    many[0]?.socket.write('Content-Length: 0\r\n\r\n');
+    for (const head of ['GET /quick', 'POST /slow', 'GET /quick']) many.push(from('127.0.0.2', head));
+    many[2]?.socket.write('Content-Length: 9\r\n\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const left = () => [few, ...many].map(({ isOpen }) => isOpen());
+    expect(left()).toEqual([true, true, true, true, true]);
+    const late = [from('127.0.0.4', 'GET /quick'), from('127.0.0.5', 'GET /quick')];
+    for (const { socket, text } of late) {
+      socket.write('\r\n');
+      await expect.poll(text).toContain('HTTP/1.1 200');
+    }
+    expect(left()).toEqual([true, true, false, false, true]);
+    answer();
+    await expect.poll(() => many[0]?.text()).toContain('done');
+    for (const { socket } of [few, ...many, ...late]) socket.destroy();
+    await at.close();
+  });
+
   it('of one site of IPv6 are at most half, however many networks it has', () => {
     const limit = createConnectionLimit(
       { clock: manualClock(), log: silentLoggers.service },

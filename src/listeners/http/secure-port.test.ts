@@ -383,6 +383,30 @@ describe('one port for all', () => {
     await short.close();
   });
 
+  it('closes no connection for another while it answers, by HTTP/1.1 or HTTP/2', async () => {
+    const answers: (() => void)[] = [];
+    const handle = () =>
+      new Promise<{ status: number; body: string }>((resolve) => {
+        answers.push(() => resolve({ status: 200, body: 'done' }));
+      });
+    const short = await start({ maxConnections: 3 }, [{ method: 'GET', path: '/slow', handle }]);
+    const client = await openHttp2(short.server);
+    const own = { port: short.port, ca: ca.cert, servername: HOST, host: '127.0.0.1' };
+    const asked = client.send('GET', '/slow');
+    const http1 = new Promise<number | undefined>((resolve, reject) => {
+      const request = httpsRequest({ ...own, path: '/slow' }, ({ statusCode }) => resolve(statusCode));
+      request.on('error', reject).end();
+    });
+    await expect.poll(() => answers).toHaveLength(2);
+    const idle = [1, 2, 3].map(() => connect(short.port, '127.0.0.1').on('error', () => undefined));
+    await expect.poll(() => idle.map(({ closed }) => closed)).toEqual([true, true, false]);
+    for (const answer of answers) answer();
+    expect([(await asked).text, await http1]).toEqual(['done', 200]);
+    for (const socket of idle) socket.destroy();
+    client.close();
+    await short.close();
+  });
+
   it('tells a client how many requests its address may have, where that is less than a connection may', async () => {
     const short = await start({ maxConnectionsPerAddress: 5 });
     const { session, send, close } = await openHttp2(short.server);

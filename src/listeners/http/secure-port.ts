@@ -48,7 +48,7 @@ export function createSecurePort(
   deps: {
     server: Server;
     handle(request: IncomingMessage, response: ServerResponse): void;
-    limit: Pick<ConnectionLimit, 'takeRequest'>;
+    limit: Omit<ConnectionLimit, 'watch'>;
     certificates: Certificates;
     clock: Clock;
     log: Logger;
@@ -134,7 +134,10 @@ export function createSecurePort(
         // The session is made, and watched, before this returns.
         carrier = socket;
         http2.emit('connection', inner);
-      } else for (const serve of serveHttp1) serve.call(server, inner);
+      } else {
+        deps.limit.carries(socket, inner);
+        for (const serve of serveHttp1) serve.call(server, inner);
+      }
     });
   }
 
@@ -180,7 +183,8 @@ export function createSecurePort(
   /** Ends a session that is idle, or that cancels requests in order to have more at once than it may. */
   function watch(session: ServerHttp2Session): void {
     sessions.add(session);
-    if (carrier !== null) closeIfStalled(session, carrier);
+    const connection = carrier;
+    if (connection !== null) closeIfStalled(session, connection);
     let running = 0;
     let begun = 0;
     let idle = clock.setTimer(options.headersTimeoutMs, end);
@@ -199,6 +203,9 @@ export function createSecurePort(
       }
       running++;
       idle.cancel();
+      if (connection !== null) {
+        deps.limit.answers(connection, stream, () => stream.endAfterHeaders || stream.readableEnded);
+      }
       // The reader of the body answers with 408 first; this ends a body that nothing reads.
       const late = stream.endAfterHeaders
         ? null
