@@ -2,12 +2,12 @@
  * What replies change for one sender domain only (column `sender` of effects.ts): if a provider repeatedly refuses its
  * mail for authentication reasons, the mail is paused there while its records are checked; links on a blocklist hold
  * the domain's bulk mail; a provider that complains about the domain gets its mail more slowly. Only replies of the far
- * end count. Replies about the operator's own addresses are logged, with the page where an address can be delisted.
+ * end count. Replies about the operator's own addresses are logged, in the words of the far end: a page that they name may
+ * be anybody's.
  */
 
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { countAtEnd } from '../../../lib/edges.ts';
 import { type Logger, maskAddresses } from '../../../lib/log.ts';
 import { zoneOf } from '../../../net/dns-name.ts';
 import { createThreshold } from '../../../policy/limits/shaping/threshold.ts';
@@ -49,7 +49,6 @@ const SLOWED_RATE = 1 / 6;
 /** The operator is told once in this time for each kind, source and site. */
 const ALERT_EVERY_MS = HOUR;
 const MAX_ALERTS = 10_000;
-const PAGE = /https?:\/\/[^\s<>"'\])]{4,300}/i;
 
 export function createSenderEffects({ clock, log, overrides, authFailing, holdBulk }: Deps): SenderEffects {
   const authFailures = createThreshold({ times: 3, withinMs: 10 * MINUTE });
@@ -94,10 +93,8 @@ export function createSenderEffects({ clock, log, overrides, authFailing, holdBu
     const nowMs = clock.monotonicMs();
     if (nowMs - (alerted.get(key) ?? Number.NEGATIVE_INFINITY) < ALERT_EVERY_MS) return;
     alerted.set(key, nowMs);
-    const page = PAGE.exec(detail)?.[0];
-    const delistUrl = page?.slice(0, page.length - countAtEnd(page, '.,;:')) ?? null;
     const reply = maskAddresses(detail).slice(0, 512);
-    log.error({ alert: category, source, site, delistUrl, reply }, 'operator_alert');
+    log.error({ alert: category, source, site, reply }, 'operator_alert');
   }
 
   function note(
