@@ -114,12 +114,14 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
     errors.setCommonHeaders(request, reply);
     requests.began();
     reply.raw.once('close', () => end(request));
+    const fault = faultOf(request.raw);
     if (deps.isPlainStranger(request.raw)) leadToTls(request, reply, done);
     else if (requests.isStopping() && request.routeOptions.config?.whileStopping !== true) {
       closeAfter(request, reply);
       done(new AppError('unavailable', { message: 'The server is stopping', retryAfterSeconds: 5 }));
-    } else if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
-      done(new AppError('http-malformed', { message: 'The Host header is missing' }));
+    } else if (fault !== null) {
+      closeAfter(request, reply);
+      done(new AppError('http-malformed', { message: fault }));
     } else if (request.is404) {
       refuseUnknown(request, reply, done);
     } else done();
@@ -170,6 +172,15 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
     const message = `This port takes HTTPS: use ${own.publicUrl()}${exposed}`;
     done(new AppError('http-malformed', { message }));
   }
+}
+
+/** What a proxy in front may have read in another way than this server does, and Node lets through (RFC 9112 §3.2, §6.1). */
+function faultOf({ httpVersion, headers, rawHeaders }: IncomingMessage): string | null {
+  const isOld = httpVersion === '1.0';
+  if (isOld && headers['transfer-encoding'] !== undefined) return 'HTTP/1.0 has no Transfer-Encoding';
+  if (headers.host === undefined) return isOld ? null : 'The Host header is missing';
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host');
+  return hosts.length > 1 ? 'There are several Host headers' : null;
 }
 
 function isRead({ method }: FastifyRequest): boolean {

@@ -157,7 +157,18 @@ describe('POST /email over a socket', () => {
     expect(await raw(at.port, `GET / HTTP/1.1\r\nHost: a\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`)).toMatch(
       /^HTTP\/1\.1 431 [\s\S]*"Code":431/,
     );
-    expect(await raw(at.port, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it.each([
+    ['no host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['several hosts', 'GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n'],
+    [
+      'a body whose end another server sees elsewhere',
+      'POST / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+  ])('refuses a request with %s, and what follows it', async (_, text) => {
+    const answer = await raw(at.port, `${text}GET /api/v1/problems/internal HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expect(answer.match(/^HTTP\/1\.1 .../gm)).toEqual(['HTTP/1.1 400']);
   });
 
   it('serves the human page of each problem without scripts', async () => {
