@@ -226,6 +226,28 @@ describe('connections', () => {
     await at.close();
   });
 
+  it('end where more requests come at once than one may have without their answers', async () => {
+    let handled = 0;
+    const handle = async () => {
+      handled++;
+      return { status: 200, body: '' };
+    };
+    const at = await startListener({
+      store: store(),
+      acceptance: recordingAcceptance(),
+      routes: [{ method: 'GET', path: '/', handle }],
+    });
+    const ask = (count: number) => {
+      const one = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+      return exchange(at.port, one.repeat(count - 1) + one.replace('Host', 'Connection: close\r\nHost'));
+    };
+    expect((await ask(20)).match(/HTTP\/1\.1 200/g)).toHaveLength(20);
+    handled = 0;
+    await ask(1_000);
+    expect(handled).toBeLessThanOrEqual(20);
+    await at.close();
+  });
+
   it('of one site of IPv6 are at most half, however many networks it has', () => {
     const limit = createConnectionLimit(
       { clock: manualClock(), log: silentLoggers.service },
