@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATA_FILES, isBeingRestored, makeFolder, RESTORING } from './lib/data-files.ts';
+import { DATA_FILES, isBeingRestored, makeFolder, noteOfThisProcess, RESTORING } from './lib/data-files.ts';
 import type { Random } from './lib/random.ts';
 import { writeWhole } from './lib/whole-file.ts';
 import { StoreRefused } from './store/shared/refusal.ts';
@@ -25,7 +25,7 @@ export interface DataFolder {
   /** Keeps the token in `admin-token`: `choose` gets the stored token or null, and returns the one to store. */
   adminToken(choose: (existing: string | null) => Promise<string>): Promise<string>;
   /** Writes to `server.json` where the server listens. */
-  announce(at: { url: string; pid: number }): Promise<void>;
+  announce(url: string): Promise<void>;
   withdraw(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export async function openDataFolder(path: string, random: Random): Promise<Data
       if (token !== existing) await writePrivate(DATA_FILES.adminToken, `${token}\n`);
       return token;
     },
-    announce: (at) => writePrivate(DATA_FILES.server, `${JSON.stringify(at)}\n`),
+    announce: (url) => writePrivate(DATA_FILES.server, `${JSON.stringify(noteOfThisProcess(url))}\n`),
     withdraw: () => rm(join(path, DATA_FILES.server), { force: true }),
   };
 

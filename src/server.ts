@@ -60,7 +60,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     }
     const { accounts, submission, returns } = parts;
     const { host, port, url } = parts.http.address();
-    await folder.announce({ url, pid: process.pid });
+    await folder.announce(url);
     const known = publicUrl(config, { host, port });
     const shown = config['http-certificate'] === null ? url : known;
     log.info({ url: shown, epoch: node.epoch, roles: config.roles, version: params.version }, 'started');

@@ -15,6 +15,7 @@ import {
   CHALLENGE_HEADER,
   DATA_FILES,
   PROOF_HEADER,
+  pidOfServer,
   readServerNote,
   serverProof,
 } from '../lib/data-files.ts';
@@ -26,7 +27,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine, withCommands } from './called-as.ts';
 import { giveToOwner } from './files.ts';
-import { explainStart, isLocked, pidOfServer } from './start-errors.ts';
+import { explainStart, isLocked } from './start-errors.ts';
 import { CommandError, parsedForTerminal, printable, type Terminal, UsageError } from './terminal.ts';
 import { withName } from './typed-name.ts';
 
@@ -192,7 +193,7 @@ export async function openApi(
     // It says where it listens when it does.
     if (pid === null)
       throw new CommandError(
-        `${(cause as Error).message} If it is the server of this folder that is starting, wait a moment: it answers when its log says "started".`,
+        `${(cause as Error).message} If it is the server of this folder: while it starts, wait until its log says "started"; if it runs in a container, run the command there.`,
       );
     throw new CommandError(
       `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If it was not restarted since an upgrade, restart it. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,

@@ -5,6 +5,7 @@
 import { configRows } from '../config/shown.ts';
 import { type ConfigKey, environmentName } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
+import { pidOfServer } from '../lib/data-files.ts';
 import type { ConfigAnswer } from '../listeners/http/operations/operator.ts';
 import { runningApi } from './api-client.ts';
 import type { CommandContext } from './command.ts';
@@ -26,7 +27,7 @@ export async function showConfig(
   const running = named ? null : await runningApi(context.flags, terminal, context.json);
   const loaded = loadConfig(mode ?? 'serve', { ...context.flags, ...flags }, terminal.environment);
   const folder = loaded.config.data;
-  const usual = named ? '' : `no server runs on ${folder}; `;
+  const usual = named ? '' : `${nobody(folder)}; `;
   const about =
     running === null
       ? `${usual}these are the values that a start of ${mode ?? 'serve'} would use`
@@ -38,6 +39,14 @@ export async function showConfig(
   // Not among the rows, so that programs get a list of keys.
   terminal.stderr.write(`postrider config: ${about} (mode ${shown}).\n`);
   context.print(rows, configText(terminal.stdout, rows));
+}
+
+/** Why the values are not those of a server. One of an older version proves nothing to a command, until it is restarted. */
+function nobody(folder: string): string {
+  const pid = pidOfServer(folder);
+  return pid === null
+    ? `no server answers on ${folder}`
+    : `the server with pid ${pid}, on ${folder}, does not answer this command, as before a restart after an upgrade`;
 }
 
 /** A table for pipes and files; at a terminal, which is too narrow for it, each meaning stands below its key. */

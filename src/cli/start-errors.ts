@@ -6,7 +6,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../config/table.ts';
-import { readServerNote } from '../lib/data-files.ts';
+import { pidOfServer } from '../lib/data-files.ts';
 
 const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
 const WHY: Readonly<Record<string, string>> = {
@@ -32,21 +32,6 @@ function adviceOn(code: string | undefined, path: string, folder: string): strin
 /** Another process has the database. */
 export function isLocked({ name, reason }: Error & { reason?: string }): boolean {
   return name === 'StoreRefused' && reason === 'locked';
-}
-
-/** As the server wrote it down; null: not known, or no such process. */
-export function pidOfServer(folder: string): number | null {
-  const note = readServerNote(folder);
-  return note !== null && isRunning(note.pid) ? note.pid : null;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /** Whether no further file can be made on the disk of a folder, which the system calls a full disk too. */

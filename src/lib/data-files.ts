@@ -53,11 +53,52 @@ export function isBeingRestored(name: string): boolean {
   return name.startsWith('.') && name.includes(RESTORING);
 }
 
+/**
+ * Where a server listens, and its process. `began` tells it from others that have the number later, or outside of its
+ * container; absent where the system does not say it.
+ */
+export interface ServerNote {
+  url: string;
+  pid: number;
+  began?: string;
+}
+
+export function noteOfThisProcess(url: string): ServerNote {
+  const began = beganAt(process.pid);
+  return { url, pid: process.pid, ...(began === null ? {} : { began }) };
+}
+
 /** The note of the folder's server, which may have been killed since; null: there is none. */
-export function readServerNote(folder: string): { url: string; pid: number } | null {
+export function readServerNote(folder: string): ServerNote | null {
   try {
-    const { url, pid } = JSON.parse(readFileSync(join(folder, DATA_FILES.server), 'utf8'));
-    return typeof url === 'string' && typeof pid === 'number' ? { url, pid } : null;
+    const note = JSON.parse(readFileSync(join(folder, DATA_FILES.server), 'utf8'));
+    return typeof note.url === 'string' && typeof note.pid === 'number' ? note : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The process of the folder's server; null: there is no note of one, or it does not run, or not where this process can see it. */
+export function pidOfServer(folder: string): number | null {
+  const note = readServerNote(folder);
+  if (note === null || !isRunning(note.pid)) return null;
+  return note.began === undefined || note.began === beganAt(note.pid) ? note.pid : null;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** In ticks since the machine started, which containers share; null where the system has no such list of processes. */
+function beganAt(pid: number): string | null {
+  try {
+    // The name of the program, in brackets, may contain anything.
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? null;
   } catch {
     return null;
   }

@@ -129,7 +129,7 @@ describe('postrider config beside a running server', () => {
     const start = await command(['config', '--mode', 'serve', ...data]);
     expect(start.stderr).toContain('that a start of serve would use');
     await server.stop();
-    expect((await command(['config', ...data])).stderr).toContain(`no server runs on ${server.folder}`);
+    expect((await command(['config', ...data])).stderr).toContain(`no server answers on ${server.folder}`);
   });
 });
 
@@ -510,8 +510,26 @@ describe('a server that ended badly', () => {
       expect(list.code).toBe(1);
       expect(list.stderr).toContain(`postrider: the server with pid ${note.pid} uses the data folder`);
       expect(list.stderr.split('\n').length).toBeLessThan(5);
+      const { stderr } = await command(['config', '--data', folder]);
+      expect(stderr).toContain(`the server with pid ${note.pid}, on ${folder}, does not answer this command`);
     } finally {
       process.kill(note.pid, 'SIGCONT');
+    }
+  });
+
+  it('has no other process named that has its number, as outside of its container', async () => {
+    const server = await startInstance(scope);
+    const note = join(server.folder, 'server.json');
+    // It has a number that is taken here, and does not answer at that address.
+    const elsewhere = { url: 'http://127.0.0.1:1', pid: process.ppid };
+    await writeFile(note, JSON.stringify({ ...JSON.parse(await readFile(note, 'utf8')), ...elsewhere }));
+    const data = ['--data', server.folder];
+    for (const words of [['messages'], ['serve', '--http', '127.0.0.1:0'], ['config']]) {
+      const { stderr } = await command([...words, ...data]);
+      expect(stderr).not.toContain(`pid ${process.ppid}`);
+      expect(stderr).toMatch(
+        words[0] === 'config' ? /no server answers on / : /is in use by another postrider/,
+      );
     }
   });
 

@@ -3,7 +3,7 @@
  * tried, and the program that has a taken one is named. Then looks for certificates for the listeners.
  */
 import { type ListenAddress, meet, parseListen, parseOptionalListen } from '../../config/forms.ts';
-import { readServerNote } from '../../lib/data-files.ts';
+import { pidOfServer } from '../../lib/data-files.ts';
 import { isLoopbackHost } from '../../lib/loopback.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { addressProblem } from './ask.ts';
@@ -80,7 +80,7 @@ async function chooseOperator(setup: Setup): Promise<void> {
 async function settle(setup: Setup, key: Listener, first: string): Promise<void> {
   const { ask, answers } = setup;
   let text = known(setup, key)?.given === true ? (known(setup, key)?.text ?? first) : first;
-  const own = readServerNote(setup.data)?.pid ?? null;
+  const own = pidOfServer(setup.data);
   for (;;) {
     const other = LISTENERS.find((one) => one !== key && isOnePort(answers[one] ?? 'off', text));
     const wrong =
