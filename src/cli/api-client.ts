@@ -171,6 +171,12 @@ export async function openApi(
   if (running !== null) {
     return { ...client(running.url, running.token, null, words), close: async () => undefined };
   }
+  // Not opened beside it: a server that was given its database by a flag has another one than a command would look for.
+  const pid = pidOfServer(config.data);
+  if (pid !== null)
+    throw new CommandError(
+      `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If it was not restarted since an upgrade, restart it. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
+    );
   // A file that a server of this folder has created: the id of the node, or the whole database.
   const left = isPostgresUrl(config.database) ? DATA_FILES.nodeId : DATA_FILES.database;
   const isElsewhere = config.database.startsWith('sqlite:') && config.database !== 'sqlite:';
@@ -189,14 +195,8 @@ export async function openApi(
     server = await startServer({ mode, loaded, logs: silentLoggers, version });
   } catch (cause) {
     if (!isLocked(cause as Error)) throw explainStart(cause, config);
-    const pid = pidOfServer(config.data);
-    // It says where it listens when it does.
-    if (pid === null)
-      throw new CommandError(
-        `${(cause as Error).message} If it is the server of this folder: while it starts, wait until its log says "started"; if it runs in a container, run the command there.`,
-      );
     throw new CommandError(
-      `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If it was not restarted since an upgrade, restart it. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
+      `${(cause as Error).message} If it is the server of this folder: while it starts, wait until its log says "started"; if it runs in a container, run the command there.`,
     );
   }
   const close = async () => {

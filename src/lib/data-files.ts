@@ -98,7 +98,9 @@ function isRunning(pid: number): boolean {
 function beganAt(pid: number): string | null {
   try {
     // The name of the program, in brackets, may contain anything.
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? null;
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    // It has ended, and whoever started it has not looked.
+    return fields[0] === 'Z' ? null : (fields[19] ?? null);
   } catch {
     return null;
   }

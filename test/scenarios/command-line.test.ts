@@ -499,9 +499,13 @@ describe('a server that ended badly', () => {
     },
   );
 
-  it('that hangs but holds the store is named by the command, with exit code 1', async () => {
+  it.each([
+    ['the store of its folder', () => []],
+    ['a database that a flag named', (other: string) => ['--database', `sqlite:${other}/own.db`]],
+  ])('that hangs but holds %s is named by the command, with exit code 1', async (_, flags) => {
     const folder = await temporaryFolder(scope);
-    const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
+    const more = flags(await temporaryFolder(scope));
+    const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder, ...more]);
     await until('it is up', () => dev.stdout().includes('Ctrl-C stops'));
     const note = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8'));
     process.kill(note.pid, 'SIGSTOP');
@@ -510,6 +514,7 @@ describe('a server that ended badly', () => {
       expect(list.code).toBe(1);
       expect(list.stderr).toContain(`postrider: the server with pid ${note.pid} uses the data folder`);
       expect(list.stderr.split('\n').length).toBeLessThan(5);
+      expect((await command(['domain', 'add', 'a.example', '--data', folder])).stderr).toBe(list.stderr);
       const { stderr } = await command(['config', '--data', folder]);
       expect(stderr).toContain(`the server with pid ${note.pid}, on ${folder}, does not answer this command`);
     } finally {
