@@ -29,7 +29,7 @@ const SUMS_EVERY_MS = 10_000;
 const EVENTS_PER_STEP = 1000;
 /** After a step of adding up, the writer is left alone for this many times its duration. */
 const REST = 3;
-/** After an upgrade or a transfer it takes long. */
+/** After an upgrade it takes long. */
 const TELL_EVERY_MS = 60_000;
 /** Domains checked in one round; those that are due longest come first, the others wait for the next round. */
 const CHECKS_PER_ROUND = 50;

@@ -12,6 +12,7 @@ import { createStatements } from '../store/postgres/engine/db.ts';
 import { keepEras, makeErasUpTo } from '../store/postgres/engine/eras.ts';
 import { hasSchema, migrate } from '../store/postgres/engine/migrate.ts';
 import { checkRights, openingError } from '../store/postgres/engine/opening.ts';
+import { SUMMED } from '../store/shared/event-sums.ts';
 import { readMigrations } from '../store/shared/migrations.ts';
 import { StoreRefused } from '../store/shared/refusal.ts';
 import { type End, lastOfPortion, PORTION_ROWS, type Role, SAMPLE_EVERY } from './end.ts';
@@ -294,6 +295,7 @@ function received(
     if (table.name === 'override' && name === 'value') return JSON.parse(String(value)) as Value;
     if (table.name === 'meta' && name === 'value' && row.name === ERASING_KEY)
       return new Uint8Array(Buffer.from(String(value), 'hex'));
+    if (table.name === 'meta' && name === 'value' && row.name === SUMMED) return Number(value);
     switch (types.get(name)) {
       case 'boolean':
         return value === true ? 1 : 0;

@@ -3,6 +3,8 @@
  * both engines, so that a new table or column cannot be forgotten.
  */
 
+import { SUMMED } from '../store/shared/event-sums.ts';
+
 export interface CopiedTable {
   name: string;
   /** Columns by which the table is read in portions: unique, and sorted in the same way by both engines. */
@@ -63,6 +65,8 @@ export const COPIED: readonly CopiedTable[] = [
   { name: 'capture_text', key: ['message_seq'], large: ['text'] },
   { name: 'capture_unread', key: ['message_seq'] },
   { name: 'event', key: ['seq'], numbered: 'seq' },
+  // Also of events that were removed with their messages since.
+  { name: 'event_sum', key: ['domain_id', 'breakdown', 'span', 'at', 'kind', 'sandbox', 'name'] },
   { name: 'webhook_call', key: ['id'], numbered: 'id' },
   { name: 'later_call', key: ['domain_id', 'event_seq'] },
   // The answer to a batch names all of its messages.
@@ -71,7 +75,7 @@ export const COPIED: readonly CopiedTable[] = [
 ];
 
 /** Rows of `meta` that belong to the instance; the others describe one database. */
-export const COPIED_META = ['instance_id', 'erasing_key', 'route_tags', 'route_refile'] as const;
+export const COPIED_META = ['instance_id', 'erasing_key', 'route_tags', 'route_refile', SUMMED] as const;
 
 /** Tables that are not copied. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
@@ -81,7 +85,6 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   era: 'the partitions of PostgreSQL',
   migration: 'the schema of PostgreSQL',
   // SQLite keeps them up to date as rows are written.
-  event_sum: 'added up from the events again',
   audit_count: 'counted while rows arrive',
   inbox: 'counted while rows arrive',
   kept_content: 'in PostgreSQL, columns of content',

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { withPassword } from '../../src/lib/postgres-url.ts';
+import { EVENT_KINDS } from '../../src/model/event.ts';
 import { commit, message } from '../../src/store/conformance/fixtures.ts';
 import { openLink } from '../../src/store/postgres/engine/connections.ts';
 import { createStatements, type Db } from '../../src/store/postgres/engine/db.ts';
@@ -123,7 +124,7 @@ function fill(path: string, columns: Columns): Connection {
     }
   }
   db.run('UPDATE webhook_call SET state = webhook_id - 1');
-  db.run("INSERT INTO meta VALUES ('instance_id', 'one'), ('erasing_key', x'00ff10')");
+  db.run("INSERT INTO meta VALUES ('instance_id', 'one'), ('erasing_key', x'00ff10'), ('events_summed', 7)");
   // Given once, and removed since: never given again.
   db.run("UPDATE sqlite_sequence SET seq = seq + 5 WHERE name IN ('event', 'delivery', 'webhook')");
   db.exec('COMMIT');
@@ -471,6 +472,16 @@ describePostgres('postrider transfer', () => {
     const planned = await run('--to', database, '--dry-run');
     expect(planned.stdout).toMatch(/message +2/);
     await first.stop();
+    // Sums stay when the events are removed.
+    const left = openDatabase(join(first.folder, 'postrider.db'));
+    left.run("INSERT INTO meta (name, value) SELECT 'events_summed', max(seq) FROM event");
+    left.run(
+      `INSERT INTO event_sum (domain_id, breakdown, span, at, kind, sandbox, name, n)
+       SELECT id, 0, 3600000, ?, ?, 0, '', 5 FROM name WHERE text = 'example.com'`,
+      Math.floor(Date.now() / 3_600_000 - 5) * 3_600_000,
+      EVENT_KINDS.opened.id,
+    );
+    left.close();
 
     expect((await run()).stderr).toContain('name the new database with --to');
     expect((await run('--to', 'sqlite:/tmp/x.db')).stderr).toContain('both are SQLite');
@@ -484,6 +495,9 @@ describePostgres('postrider transfer', () => {
 
     const second = await startInstance(scope, { folder: first.folder, settings: { database } });
     expect((await second.settled(sent)).Recipients).toMatchObject([{ Status: 'Delivered' }]);
+    expect((await second.call('GET', '/stats?Interval=hour')).json.Items).toMatchObject([
+      { Counts: { Opened: 5 } },
+    ]);
     const here = { POSTRIDER_DATABASE: database };
     // The hold that a person made before the transfer is another one.
     for (const which of [[released?.groups?.hold ?? ''], ['--from', 'example.com']]) {

@@ -163,7 +163,7 @@ function tooMany(of: 'unsummed' | 'groups'): AppError {
   if (of === 'unsummed') {
     return new AppError('unavailable', {
       message:
-        'Events are still being counted after an upgrade or a transfer: this takes some minutes for each million of them',
+        'Events are still being counted after an upgrade: this takes some minutes for each million of them',
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
   }
