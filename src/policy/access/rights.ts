@@ -34,8 +34,16 @@ export function lineOf({ owner, bounds }: Caller): string {
  * several lines, of tokens and people that the operator made, and several domains.
  */
 export function sharersOf(caller: Caller): readonly string[] {
-  return [`line ${lineOf(caller)}`, ...(callerDomains(caller) ?? []).map((name) => `domain ${name}`)];
+  let names = sharers.get(caller);
+  if (names === undefined) {
+    names = [`line ${lineOf(caller)}`, ...(callerDomains(caller) ?? []).map((name) => `domain ${name}`)];
+    sharers.set(caller, names);
+  }
+  return names;
 }
+
+/** Each request asks for them, and a caller is known for many requests. */
+const sharers = new WeakMap<Caller, readonly string[]>();
 
 /** Throws AppError `scope-missing` unless the caller's token is for all domains. */
 export function requireAllDomains(caller: Caller): void {
