@@ -93,7 +93,10 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   expect(await command(['backup', file, '--data', folder])).toMatchObject({ code: 0 });
   const lock = takeLock(join(folder, 'postrider.db'));
   const early = await command(['status', '--data', folder]);
-  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('while it starts, wait until its log says')]);
+  expect([early.code, early.stderr]).toEqual([
+    1,
+    expect.stringContaining('while it starts, wait until its log says'),
+  ]);
   lock.release();
   const status = await command(['status', '--data', folder]);
   expect([status.code, status.stdout]).toEqual([
