@@ -9,12 +9,14 @@ import {
   BREAKDOWNS,
   type Breakdown,
   DAY_MS,
+  groupColumns,
   HOUR_MS,
   SUMMED,
   spansOf,
+  TOOK,
   UNNAMED,
 } from '../shared/event-sums.ts';
-import { DELIVERY_TIMES_MS, type StatsCount, type StatsGroupBy } from '../topics/stats.ts';
+import type { StatsCount, StatsGroupBy } from '../topics/stats.ts';
 import { int2s, int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { domainIdsIn, domainsIn } from './engine/domains-in.ts';
@@ -27,7 +29,7 @@ import { findNameId, findNameIds } from './engine/session.ts';
  */
 const counted = (conditions: string) => `SELECT e.domain_id, e.at - e.at % ${HOUR_MS} AS at, e.kind,
     d.sandbox IS NOT NULL AS sandbox, d.queue_id, m.tags,
-    CASE WHEN e.kind <> ${eventKindCode.of('delivered')} THEN NULL ${DELIVERY_TIMES_MS.map((ms) => `WHEN e.at - coalesce(m.send_at, m.created_at) <= ${ms} THEN '${ms}'`).join(' ')} ELSE '' END AS took,
+    ${TOOK} AS took,
     count(*) AS n
   FROM (SELECT domain_id, kind, at, message_seq, delivery_id FROM event WHERE ${conditions} OFFSET 0) e
     CROSS JOIN LATERAL (SELECT sandbox, queue_id FROM delivery WHERE id = e.delivery_id OFFSET 0) d
@@ -49,19 +51,7 @@ const NAMES: Readonly<Record<Breakdown, { column: string; joins: string }>> = {
   'delivery-time': { column: 'c.took', joins: 'WHERE c.took IS NOT NULL' },
 };
 
-/** The name of the group of a sum, and the joins for it. */
-const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> = {
-  none: { column: "''", joins: '' },
-  domain: { column: 'n.text', joins: 'JOIN name n ON n.id = s.domain_id' },
-  'recipient-domain': { column: 's.name', joins: '' },
-  // Of the facts that delivery keeps, as JSON: the provider, a blank and a day.
-  provider: {
-    column: `coalesce(substr(f.value, 2, strpos(f.value, ' ') - 2), s.name)`,
-    joins: `LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = s.name AND f.value LIKE '"_% %'`,
-  },
-  tag: { column: 's.name', joins: '' },
-  'delivery-time': { column: 's.name', joins: '' },
-};
+const GROUPS = groupColumns('strpos');
 
 const SUMMED_UP_TO = `coalesce((SELECT value::int8 FROM meta WHERE name = '${SUMMED}'), 0)`;
 

@@ -2,7 +2,8 @@
  * The sums of events by which statistics are answered: each event counts once under each breakdown, in its hour and in its
  * day. A tag that contains an address is not kept as a name, because sums stay when a person is erased.
  */
-import type { StatsGroupBy } from '../topics/stats.ts';
+import { DELIVERY_TIMES_MS, type StatsGroupBy } from '../topics/stats.ts';
+import { eventKindCode } from './codes.ts';
 
 /** `event_sum.breakdown`. */
 export const BREAKDOWNS = { none: 0, 'recipient-domain': 1, tag: 2, 'delivery-time': 3 } as const;
@@ -41,3 +42,29 @@ export function spansOf(range: { from: number; to: number; intervalMs: number })
     { span: HOUR_MS, from: days, to },
   ].filter((part) => part.from < part.to);
 }
+
+/**
+ * The name of the group of a sum `s`, and the joins for it. `position`: the function that finds a text in another one. Of a
+ * provider the facts that delivery keeps say, as JSON: the provider, a blank and a day.
+ */
+export function groupColumns(
+  position: 'instr' | 'strpos',
+): Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> {
+  const stored = { column: 's.name', joins: '' };
+  return {
+    none: { column: "''", joins: '' },
+    domain: { column: 'n.text', joins: 'JOIN name n ON n.id = s.domain_id' },
+    'recipient-domain': stored,
+    provider: {
+      column: `coalesce(substr(f.value, 2, ${position}(f.value, ' ') - 2), s.name)`,
+      joins: `LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = s.name AND f.value LIKE '"_% %'`,
+    },
+    tag: stored,
+    'delivery-time': stored,
+  };
+}
+
+/** Within which time a message `m` was delivered by its event `e`; null for other events. */
+export const TOOK = `CASE WHEN e.kind <> ${eventKindCode.of('delivered')} THEN NULL ${DELIVERY_TIMES_MS.map(
+  (ms) => `WHEN e.at - coalesce(m.send_at, m.created_at) <= ${ms} THEN '${ms}'`,
+).join(' ')} ELSE '' END`;

@@ -11,12 +11,14 @@ import {
   BREAKDOWNS,
   type Breakdown,
   DAY_MS,
+  groupColumns,
   HOUR_MS,
   SUMMED,
   spansOf,
+  TOOK,
   UNNAMED,
 } from '../shared/event-sums.ts';
-import { DELIVERY_TIMES_MS, type StatsCount, type StatsGroupBy } from '../topics/stats.ts';
+import type { StatsCount } from '../topics/stats.ts';
 import type { Connection } from './engine/connection.ts';
 import { namesIn } from './engine/names-in.ts';
 import { type ParamsOf, readInSteps, type Steps, write } from './engine/operation.ts';
@@ -27,7 +29,7 @@ import { domainIdsIn, findNameId, findNameIds } from './engine/session.ts';
  * time. Tests check that its plan reads no others.
  */
 export const COUNTED_SQL = `SELECT e.domain_id, e.at - e.at % ${HOUR_MS} AS at, e.kind, d.sandbox IS NOT NULL AS sandbox, d.queue_id,
-    m.tags, CASE WHEN e.kind <> ${eventKindCode.of('delivered')} THEN NULL ${DELIVERY_TIMES_MS.map((ms) => `WHEN e.at - coalesce(m.send_at, m.created_at) <= ${ms} THEN '${ms}'`).join(' ')} ELSE '' END AS took,
+    m.tags, ${TOOK} AS took,
     count(*) AS n
   FROM event e NOT INDEXED CROSS JOIN delivery d ON d.id = e.delivery_id CROSS JOIN message m ON m.seq = e.message_seq
   WHERE e.seq > ? AND e.seq <= ? GROUP BY 1, 2, 3, 4, 5, 6, 7`;
@@ -47,19 +49,7 @@ const NAMES: Readonly<Record<Breakdown, { column: string; joins: string }>> = {
   'delivery-time': { column: 'c.took', joins: 'WHERE c.took IS NOT NULL' },
 };
 
-/** The name of the group of a sum, and the joins for it. */
-const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> = {
-  none: { column: "''", joins: '' },
-  domain: { column: 'n.text', joins: 'CROSS JOIN name n ON n.id = s.domain_id' },
-  'recipient-domain': { column: 's.name', joins: '' },
-  // Of the facts that delivery keeps, as JSON: the provider, a blank and a day.
-  provider: {
-    column: `coalesce(substr(f.value, 2, instr(f.value, ' ') - 2), s.name)`,
-    joins: `LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = s.name AND f.value LIKE '"_% %'`,
-  },
-  tag: { column: 's.name', joins: '' },
-  'delivery-time': { column: 's.name', joins: '' },
-};
+const GROUPS = groupColumns('instr');
 
 /** Sums read in one step. */
 const ROWS_PER_STEP = 5_000;
