@@ -47,6 +47,8 @@ import type { OpenFailure } from './smtp/client-types.ts';
 
 export interface Checkup {
   domains: DomainDoctor;
+  /** Addresses that mail leaves from, as far as they are known. */
+  addresses(): Promise<string[]>;
   /** The SPF includes of the relays in use, if their providers are known. */
   spfIncludes: readonly string[];
   /** What the last examination of the instance found, with the checks of `examineHere` taken anew; null: there was none. */
@@ -114,12 +116,13 @@ export function createCheckup(parts: Parts): Checkup {
         zonePort === undefined ? {} : { port: zonePort },
       ),
     certificate: (host, fresh) => certificateOf(host, fresh ? resolver.fresh() : resolver),
-    addresses: async () => (await sendingAddresses()).map(({ address }) => address),
+    addresses,
     relays: relays().map(({ host }) => ({ host, include: relayInclude(host) })),
   });
 
   return {
     domains,
+    addresses,
     spfIncludes: relays().flatMap(({ host }) => relayInclude(host) ?? []),
     async last() {
       if (last === null) return null;
@@ -137,17 +140,21 @@ export function createCheckup(parts: Parts): Checkup {
       ),
   };
 
+  async function addresses(): Promise<string[]> {
+    return (await sendingAddresses()).map(({ address }) => address);
+  }
+
   async function examine(seen: Seen): Promise<DomainCheck[]> {
     // Mostly somebody waits for it who has just changed a record.
     const fresh = resolver.fresh();
-    const addresses = await sendingAddresses(fresh);
+    const sending = await sendingAddresses(fresh);
     return examineInstance(
       { resolver: fresh, probes: probes(seen, fresh), now: clock.now() },
       {
         hostname: config.hostname,
         bounceDomain: bounceDomainOf(config),
         direct,
-        addresses,
+        addresses: sending,
         relays: relays().map(({ host, port, auth }) => ({
           host,
           port,

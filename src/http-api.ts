@@ -209,6 +209,7 @@ export function createHttpApi(
       acceptance: engine.acceptance,
       doctor: {
         instance: examine,
+        sendingAddresses: parts.checkup.addresses,
         async lastInstance() {
           const last = await parts.checkup.last();
           // A development server sends nothing, and is not examined unless somebody asks.

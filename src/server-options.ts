@@ -112,6 +112,7 @@ export function domainOptions(config: Config) {
   return {
     selectorPrefix: 'pr',
     bounceDomain: bounceDomainOf(config),
+    takesReports: config.returns !== null,
     quota: {
       minute: config['quota-per-minute'],
       hour: config['quota-per-hour'],

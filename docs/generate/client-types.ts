@@ -15,7 +15,7 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   ...['streamEvents', 'getStats', 'getMe'],
   ...['listWebhooks', 'createWebhook', 'getWebhook', 'updateWebhook', 'testWebhook'],
   ...['rotateWebhookSecret', 'listWebhookCalls', 'getWebhookCall', 'replayWebhook'],
-  ...['listDomains', 'createDomain', 'getDomain', 'verifyDomain'],
+  ...['listDomains', 'createDomain', 'getDomain', 'getDmarc', 'verifyDomain'],
   ...['listSuppressions', 'addSuppressions', 'getSuppression', 'deleteSuppression'],
   ...['listCaptures', 'getCapture', 'deleteCaptures', 'waitForCapture', 'streamCaptures', 'listInboxes'],
   ...['releaseCapture', 'getCaptureSpam', 'listSandboxRules', 'createSandboxRule', 'deleteSandboxRules'],

@@ -1,8 +1,11 @@
 /** `domain …`: sender domains and the DNS records that prove them. */
+import type { DmarcAnswer } from '../listeners/http/operations/dmarc.ts';
 import type { DomainAnswer } from '../listeners/http/operations/domains.ts';
-import { EXISTING } from './api-client.ts';
+import { EXISTING, queryOf } from './api-client.ts';
+import { numberFrom } from './arguments.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { dmarcText } from './dmarc-text.ts';
 import { printTable } from './lists.ts';
 import { recordsText } from './record-text.ts';
 import { readSettings, settingRows } from './setting-words.ts';
@@ -113,6 +116,20 @@ export const domainCommands: CommandGroup = (program) => {
         found,
         `${found.Domain} now signs with the other key. Keep both DKIM records published, the old one for 7 days;\nthen "${ctx.command(`domain show ${found.Domain}`)}" shows a new record to publish instead of the old one.`,
       );
+    });
+
+  domain
+    .command('dmarc <domain>')
+    .description('show what receivers report of mail in the name of a domain (DMARC), by where it came from')
+    .option('--days <n>', 'reports of so many days', numberFrom(1, 90), 30)
+    .addHelpText('after', example('postrider domain dmarc example.com'))
+    .asks(async (ctx, api, name: string, { days }: { days: number }) => {
+      const path = `/domains/${encodeURIComponent(name)}`;
+      const summary = await api.call<DmarcAnswer>('GET', `${path}/dmarc${queryOf({ Days: days })}`);
+      const { DnsRecords } = await api.call<DomainAnswer>('GET', path);
+      const advised = DnsRecords.find(({ Purpose }) => Purpose === 'DMARC');
+      const address = /rua=mailto:(\S+)/.exec(advised?.Value ?? '')?.[1] ?? null;
+      ctx.print(summary, dmarcText(summary, days, address));
     });
 
   domain

@@ -363,6 +363,66 @@ export type CreateWebhookRequest = {
   Domain?: string;
 };
 
+export type DmarcReporter = {
+  /** As it calls itself */
+  Name: string;
+  /** Domain of the valid signatures of its reports; null: none, anybody may have written them */
+  SignedBy: string | null;
+  Reports: number;
+  Messages: number;
+  LastAt: string;
+};
+
+export type DmarcSource = {
+  /** null: those that are not shown, together */
+  Address: string | null;
+  /** An address that this server sends from */
+  Own: boolean;
+  Messages: number;
+  /** By DKIM or SPF */
+  Passed: number;
+  /** With a valid signature that is aligned with the From address */
+  DKIM: number;
+  /** From a permitted address, aligned with the From address */
+  SPF: number;
+  Quarantined: number;
+  Rejected: number;
+  /** Domains of From addresses, at most five */
+  From: readonly string[];
+  /** Of mail that did not pass both: what the receiver found, as in an Authentication-Results field; the five most frequent */
+  Found: readonly {
+    Text: string;
+    Messages: number;
+  }[];
+  /** Who saw it, at most five */
+  Reporters: readonly string[];
+  /** End of the last report that names it */
+  LastAt: string;
+};
+
+/** What receivers counted, by DMARC aggregate reports */
+export type DmarcSummary = {
+  Domain: string;
+  /** Reports that arrived since then */
+  Since: string;
+  Reports: number;
+  Messages: number;
+  /** By DKIM or SPF */
+  Passed: number;
+  /** With a valid signature that is aligned with the From address */
+  DKIM: number;
+  /** From a permitted address, aligned with the From address */
+  SPF: number;
+  Quarantined: number;
+  Rejected: number;
+  /** Those of this server first, then the largest; at most 100 */
+  Sources: readonly DmarcSource[];
+  /** Largest first, at most 100 */
+  Reporters: readonly DmarcReporter[];
+  /** false: there are more reports than one request reads, the oldest are missing */
+  Complete: boolean;
+};
+
 /** A record to publish */
 export type DnsRecord = {
   Type: string;
@@ -2031,6 +2091,9 @@ export interface Queries {
     Limit?: number;
     /** `NextCursor` of the page before */
     After?: string;
+  };
+  getDmarc: {
+    Days?: number;
   };
   listSuppressions: {
     /** Address */

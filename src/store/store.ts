@@ -21,6 +21,7 @@ import type { AlertStore } from './topics/alerts.ts';
 import type { AuditStore } from './topics/audit.ts';
 import type { CaptureStore } from './topics/captures.ts';
 import type { CauseStore } from './topics/causes.ts';
+import type { DmarcReportStore } from './topics/dmarc-reports.ts';
 import type { DomainStore } from './topics/domains.ts';
 import type { ErasingStore } from './topics/erasing.ts';
 import type { EventStore } from './topics/events.ts';
@@ -76,6 +77,7 @@ export interface Store
     NoticeStore,
     WebhookStore,
     DomainStore,
+    DmarcReportStore,
     CredentialStore,
     PeopleStore,
     AuditStore,

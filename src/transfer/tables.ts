@@ -29,6 +29,7 @@ export const COPIED: readonly CopiedTable[] = [
   { name: 'person_session', key: ['id'] },
   { name: 'domain', key: ['id'], numbered: 'id' },
   { name: 'domain_key', key: ['id'], numbered: 'id' },
+  { name: 'dmarc_report', key: ['id'], numbered: 'id', large: ['counts'] },
   { name: 'template', key: ['seq'], numbered: 'seq' },
   { name: 'template_version', key: ['seq'], numbered: 'seq', large: ['html', 'plain'] },
   { name: 'sandbox_rule', key: ['seq'], numbered: 'seq' },

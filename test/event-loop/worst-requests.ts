@@ -4,9 +4,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { createFakeDns } from '../fakes/fake-dns.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { addDomain, email, type Instance, type Scope, startInstance, until } from '../scenarios/harness.ts';
+import { attached, dmarcDocument, handIn } from '../scenarios/returns-kit.ts';
 
 export interface Asking {
   params?: Record<string, string | number>;
@@ -85,7 +87,7 @@ export async function worstRequests(scope: Scope): Promise<Servers> {
     'allow-networks': '127.0.0.0/8',
     dns: dns.text,
   };
-  const capturing = await startInstance(scope, { settings });
+  const capturing = await startInstance(scope, { settings: { ...settings, returns: '127.0.0.1:0' } });
   const token = await addDomain(capturing, 'example.com', { Preset: 'Full' });
   const limited = new Set<string>();
   const far = await startSmtpSink({
@@ -103,6 +105,16 @@ export async function worstRequests(scope: Scope): Promise<Servers> {
     settings: { ...settings, route: `smtp://127.0.0.1:${far.port}` },
   });
   const sendingToken = await addDomain(sending, 'example.com', { Preset: 'Full' });
+  // As many reports as one sender may send in a day, each from as many places as are told apart.
+  for (let n = 0; n < 100; n += 1) {
+    const rows = many(200, (i) => ({ ip: `198.51.${n}.${i}`, dkim: 'fail' as const }));
+    const report = attached('application/gzip', gzipSync(dmarcDocument(rows, { id: String(n) })));
+    await handIn(scope, capturing.server.returns?.port ?? 0, 'dmarc', report);
+  }
+  await until('the reports are read', async () => {
+    const { json } = await capturing.call('GET', '/domains/example.com/dmarc', { token });
+    return json.Reports === 100;
+  });
   const worst = await everyOperation({ capturing, token, sending, sendingToken, publish });
   return { capturing, token, sending, sendingToken, worst };
 
@@ -353,6 +365,7 @@ async function everyOperation({
       { ...refused(422, 'a name as long as a body may be'), body: { Domain: text(500_000, 'a.') } },
     ],
     getDomain: [{ params: { name: 'example.com' } }],
+    getDmarc: [{ params: { name: 'example.com' }, query: 'Days=90' }],
     updateDomain: [
       { params: { name: 'example.com' }, body: everySetting('example.com') },
       {

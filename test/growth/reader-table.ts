@@ -54,6 +54,7 @@ import {
 import { decodeWords } from '../../src/mail/decode-words.ts';
 import { bodyHash, bodyHashInTurns, headerFields } from '../../src/mail/dkim-canonical.ts';
 import { verifyDkim } from '../../src/mail/dkim-verify.ts';
+import { readDmarcReport } from '../../src/mail/dmarc-report.ts';
 import { readDsn, returnedFields } from '../../src/mail/dsn.ts';
 import { isSevenBitMessage } from '../../src/mail/dsn-writer.ts';
 import { encodeWords } from '../../src/mail/encoded-word.ts';
@@ -414,6 +415,20 @@ export const READERS: Readonly<Record<string, Reader>> = {
       turn: () => undefined,
     }),
   ),
+  'mail/dmarc-report.ts readDmarcReport': async (text) => {
+    const documents = [
+      text,
+      `<feedback>${text}`,
+      `<feedback ${text}`,
+      `<!--${text}`,
+      `<![CDATA[${text}`,
+      `<!DOCTYPE ${text}`,
+    ];
+    for (const document of documents) {
+      const message = bytes(`Content-Type: text/xml\r\n\r\n${document}`);
+      await readDmarcReport(readMime(message), () => undefined);
+    }
+  },
   'mail/dsn.ts readDsn': eachMail((message) => readDsn(readMime(message))),
   'mail/dsn.ts returnedFields': eachMail((message) => returnedFields(readMime(message))),
   'mail/dsn-writer.ts isSevenBitMessage': (text) => isSevenBitMessage(bytes(text)),

@@ -93,6 +93,80 @@ export function arf(headers: readonly string[], more: { type?: string; fields?: 
   ]);
 }
 
+/** One `<record>` of a DMARC report. */
+export interface DmarcRow {
+  ip: string;
+  n?: number;
+  dkim?: 'pass' | 'fail';
+  spf?: 'pass' | 'fail';
+  disposition?: string;
+  from?: string;
+  /** Further elements: `<auth_results>` and the like. */
+  more?: string;
+}
+
+/** The document of a DMARC aggregate report. */
+export function dmarcDocument(
+  rows: readonly DmarcRow[],
+  more: { domain?: string; id?: string; reporter?: string; prefix?: string } = {},
+): string {
+  const { domain = 'example.com', id = 'r-1', reporter = 'Receiver & Co', prefix = '' } = more;
+  const tag = (name: string, content: string) => `<${prefix}${name}>${content}</${prefix}${name}>`;
+  const record = ({ ip, n = 1, dkim = 'pass', spf = 'pass', disposition = 'none', ...one }: DmarcRow) =>
+    tag(
+      'record',
+      [
+        tag(
+          'row',
+          [
+            ...[tag('source_ip', ip), tag('count', String(n))],
+            tag(
+              'policy_evaluated',
+              `${tag('disposition', disposition)}${tag('dkim', dkim)}${tag('spf', spf)}`,
+            ),
+          ].join('\n'),
+        ),
+        tag('identifiers', tag('header_from', one.from ?? domain)),
+        one.more ?? '',
+      ].join('\n'),
+    );
+  const about = [
+    tag('org_name', reporter.replaceAll('&', '&amp;')),
+    tag('email', 'dmarc@receiver.example'),
+    tag('report_id', id),
+    tag('date_range', `${tag('begin', '1735689600')}${tag('end', '1735775999')}`),
+  ].join('\n');
+  const policy = `${tag('domain', domain)}${tag('p', 'none')}`;
+  const parts = [tag('report_metadata', about), tag('policy_published', policy), ...rows.map(record)];
+  return `<?xml version="1.0" encoding="UTF-8" ?>\n${tag('feedback', parts.join('\n'))}\n`;
+}
+
+/** A mail with one attachment. */
+export function attached(type: string, bytes: Uint8Array, from = 'dmarc@receiver.example'): string {
+  return crlf([
+    `From: Reports <${from}>`,
+    'To: dmarc@bounces.example.com',
+    'Subject: Report Domain: example.com',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary="=_dmarc"',
+    '',
+    '--=_dmarc',
+    'Content-Type: text/plain',
+    '',
+    'This is an aggregate report.',
+    '',
+    '--=_dmarc',
+    `Content-Type: ${type}`,
+    'Content-Transfer-Encoding: base64',
+    '',
+    ...(Buffer.from(bytes)
+      .toString('base64')
+      .match(/.{1,76}/g) ?? []),
+    '',
+    '--=_dmarc--',
+  ]);
+}
+
 /** A message for people. */
 export function plain(headers: readonly string[], body: string): string {
   return crlf([...headers, '', ...body.split('\n')]);

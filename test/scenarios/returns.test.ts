@@ -4,11 +4,13 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openLineClient } from '../fakes/smtp-line-client.ts';
 import { type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
+import { command } from './commands.ts';
 import { addDomain, fileScope, type Instance, startInstance, temporaryFolder, until } from './harness.ts';
-import { arf, dsn, handIn, plain } from './returns-kit.ts';
+import { arf, attached, dmarcDocument, dsn, handIn, plain } from './returns-kit.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
 const scope = fileScope();
@@ -98,6 +100,43 @@ beforeAll(async () => {
   });
   port = server.server.returns?.port ?? 0;
   token = await addDomain(server, 'example.com', { Preset: 'Full' });
+});
+
+describe('a DMARC report', () => {
+  it('is read, and shows who sends in the name of the domain', async () => {
+    const advised = (await server.call('GET', '/domains/example.com', { token })).json.DnsRecords.find(
+      ({ Purpose }: Json) => Purpose === 'DMARC',
+    );
+    expect(advised.Value).toBe('v=DMARC1; p=none; rua=mailto:dmarc@bounces.example.com');
+    const none = await server.call('GET', '/domains/example.com/dmarc', { token });
+    expect(none.json).toMatchObject({ Domain: 'example.com', Reports: 0, Messages: 0, Sources: [] });
+    const forged = {
+      ip: '198.51.100.7',
+      n: 2,
+      dkim: 'fail',
+      spf: 'fail',
+      disposition: 'quarantine',
+    } as const;
+    const document = dmarcDocument([{ ip: '192.0.2.1', n: 40, spf: 'fail' }, forged]);
+    const mail = attached('application/gzip', gzipSync(document));
+    for (let i = 0; i < 2; i += 1)
+      expect(await give('dmarc@bounces.example.com', mail, 'dmarc@receiver.example')).toMatch(/^250 /);
+    await allRead();
+    const { json } = await server.call('GET', '/domains/example.com/dmarc?Days=7', { token });
+    expect(json).toMatchObject({
+      ...{ Reports: 1, Messages: 42, Passed: 40, DKIM: 40, SPF: 0, Quarantined: 2, Rejected: 0 },
+      Sources: [
+        { Address: '192.0.2.1', Own: false, Messages: 40, Passed: 40, From: ['example.com'] },
+        { Address: '198.51.100.7', Own: false, Messages: 2, Passed: 0, Reporters: ['Receiver & Co'] },
+      ],
+      Reporters: [{ Name: 'Receiver & Co', SignedBy: null, Reports: 1, Messages: 42 }],
+      Complete: true,
+    });
+    const other = await addDomain(server, 'other.example', { Preset: 'Full' });
+    expect((await server.call('GET', '/domains/example.com/dmarc', { token: other })).status).toBe(404);
+    const shown = await command(['domain', 'dmarc', 'example.com', '--data', server.folder]);
+    expect(shown.stdout).toContain('40 passed DMARC (95.2 %), 2 did not.');
+  });
 });
 
 describe('a bounce that comes back', () => {

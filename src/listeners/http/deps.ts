@@ -77,6 +77,8 @@ export interface HttpDeps {
    */
   doctor: {
     instance(): Promise<readonly DomainCheck[]>;
+    /** Addresses that mail leaves from, as far as they are known. */
+    sendingAddresses(): Promise<readonly string[]>;
     lastInstance(): Promise<{ at: number; checks: readonly DomainCheck[] } | null>;
   };
   /** Where this server takes mail by SMTP from programs. */

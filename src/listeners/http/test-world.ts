@@ -141,7 +141,11 @@ export async function openWorld(
     {
       store,
       domains,
-      doctor: { instance: async () => [], lastInstance: async () => null },
+      doctor: {
+        instance: async () => [],
+        sendingAddresses: async () => ['192.0.2.1'],
+        lastInstance: async () => null,
+      },
       problems: async () => [],
       webhooks,
       acceptance,

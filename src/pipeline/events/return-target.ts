@@ -14,7 +14,7 @@ export type ReturnTarget =
   | { kind: 'unsubscribe'; deliveryId: number }
   /** Complaints; `provider` as named in the address, '' = not named. */
   | { kind: 'feedback'; provider: string }
-  /** Aggregate reports, stored as files. */
+  /** Aggregate reports; those on TLS are stored as files. */
   | { kind: 'reports'; name: 'dmarc' | 'tlsrpt' }
   /** For the operator. */
   | { kind: 'operator'; name: 'postmaster' | 'abuse' };

@@ -15,11 +15,12 @@ import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createTurns, type Turn } from '../../lib/turns.ts';
 import { type FeedbackReport, readAttachedComplaint, readFeedbackReport } from '../../mail/arf.ts';
+import { parseAuthor } from '../../mail/author-field.ts';
 import { answersBySubject, autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
 import { readTextBounce, withReasonsOf } from '../../mail/bounce-text.ts';
 import { type KeyLookup, verifyDkim } from '../../mail/dkim-verify.ts';
 import { type DsnReport, readDsn } from '../../mail/dsn.ts';
-import { type MimePart, readMime } from '../../mail/mime-tree.ts';
+import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import { expiryOf } from '../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../store/store.ts';
@@ -28,6 +29,7 @@ import type { ReturnFact, ReturnResult, ReturnSubject } from '../../store/topics
 import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
 import type { Classifier } from '../deliver/outcome/classifier/classify.ts';
 import { type BounceReport, bounceFact, byAddress, cut, type MakeEvent } from './bounce-fact.ts';
+import { takeDmarcReport } from './dmarc-reports.ts';
 import { RETURNS_TAKEN_MS, type ReturnTarget, type TokenTarget } from './return-target.ts';
 import type { ReturnMetrics } from './returns-metrics.ts';
 
@@ -77,6 +79,8 @@ interface Contents {
   bounce(): Promise<BounceReport | null>;
   /** The provider that signed it, by its first valid signature; null: none. */
   signer(): Promise<string | null>;
+  /** Stores what it says as a DMARC report; null, or why it says nothing. */
+  dmarcReport(): Promise<string | null>;
 }
 
 /** Octets of a message that are read; the rest is attachments and returned contents. */
@@ -136,12 +140,18 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
         const report = fields === null ? await textBounce() : withReasonsOf(mime, fields);
         return report === null ? null : byAddress(report);
       }),
-      signer: once(async () => {
-        const question = { domains: FEEDBACK_SIGNERS, lookUp: keys, nowMs: clock.now(), turn };
-        const verdicts = await verifyDkim(bytes, question);
-        return verdicts.find(({ result }) => result === 'pass')?.domain ?? null;
+      signer: once(() => signedBy(FEEDBACK_SIGNERS)),
+      dmarcReport: once(() => {
+        const reporter = async () => (await signedBy(domainsAbove(mime))) ?? '';
+        return takeDmarcReport({ store, clock }, { mime, turn, signedBy: reporter });
       }),
     };
+
+    /** The first of these domains by which there is a valid signature. */
+    async function signedBy(domains: ReadonlySet<string>): Promise<string | null> {
+      const verdicts = await verifyDkim(bytes, { domains, lookUp: keys, nowMs: clock.now(), turn });
+      return verdicts.find(({ result }) => result === 'pass')?.domain ?? null;
+    }
   }
 
   async function takeFor(
@@ -164,9 +174,12 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       }
       case 'unsubscribe':
         return optOut(target.deliveryId, mail, contents);
-      case 'reports':
+      case 'reports': {
         metrics.took('report');
-        return { kind: 'keep', folder: 'reports', why: `an aggregate report for ${target.name}` };
+        const why =
+          target.name === 'dmarc' ? await contents.dmarcReport() : `an aggregate report for ${target.name}`;
+        return why === null ? DONE : { kind: 'keep', folder: 'reports', why };
+      }
       case 'operator': {
         // Some loops send to abuse@ whatever they were told; what has no token of ours is for a person.
         const report = await contents.feedback();
@@ -418,6 +431,15 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     log.debug({ why }, 'returned mail was ignored');
     return DONE;
   }
+}
+
+/** The domain of the author and those above it: a signature of one of them is aligned, as DMARC asks by default. */
+function domainsAbove(mime: MimePart): ReadonlySet<string> {
+  const found = parseAuthor(fieldOf(mime, 'from') ?? '');
+  const domains = new Set<string>();
+  let name = found.ok ? found.author.address.domain : '';
+  for (; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) domains.add(name);
+  return domains;
 }
 
 const DONE: Disposition = { kind: 'done' };

@@ -72,11 +72,14 @@ export function domainRecords(params: {
   returnServer?: string;
   /** The domain's own host for personal links, and the server's name that it must point to; absent or null = none. */
   tracking?: { host: string; target: string } | null;
+  /** Where this server takes DMARC reports about the domain; absent or null = nowhere. */
+  reportsTo?: string | null;
   /** Names that SPF must include for the relays in use; absent = none. */
   spfIncludes?: readonly string[];
 }): readonly DnsRecord[] {
   const { domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
   const tracking = params.tracking ?? null;
+  const reportsTo = params.reportsTo ?? null;
   const returnServer = params.returnServer ?? bounceDomain;
   const spfHost = returnPathHost ?? (isAtOrBelow(bounceDomain, domain) ? bounceDomain : domain);
   return [
@@ -131,10 +134,10 @@ export function domainRecords(params: {
     {
       Type: 'TXT',
       Host: `_dmarc.${domain}`,
-      Value: 'v=DMARC1; p=none',
+      Value: `v=DMARC1; p=none${reportsTo === null ? '' : `; rua=mailto:${reportsTo}`}`,
       Purpose: 'DMARC',
       Need: 'Recommended',
-      Why: 'Says what receivers do with forged mail. Large receivers refuse or delay newsletters of domains without it.',
+      Why: `Says what receivers do with forged mail. Large receivers refuse or delay newsletters of domains without it.${reportsTo === null ? '' : ' Their reports come to this server, which shows them.'}`,
     },
   ];
 }

@@ -10,6 +10,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import { toALabelDomain } from '../../mail/address.ts';
+import { isAtOrBelow } from '../../mail/address-text.ts';
 import {
   DEFAULT_DOMAIN_SETTINGS,
   type DkimKey,
@@ -102,6 +103,8 @@ export interface DomainOptions {
   quota?: QuotaLimits;
   /** The name of this server that tracking hosts must point to; default: the bounce domain. */
   trackingTarget?: string;
+  /** Mail to `dmarc@` the host of return paths is read here; absent = no. */
+  takesReports?: boolean;
   /** Names that SPF must include for the relays in use; absent = none. */
   spfIncludes?: readonly string[];
   /** false: the operator's relay signs, so nothing is signed here. */
@@ -335,10 +338,14 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   }
 
   function records(domain: Domain): readonly DnsRecord[] {
+    const returnHost = domain.settings.returnPathHost ?? options.bounceDomain;
+    // Of another organisation's domain, receivers of mail would first ask whether it takes such reports.
+    const takesReports = options.takesReports === true && isAtOrBelow(returnHost, domain.name);
     return domainRecords({
       ...zoneOf(domain),
       returnServer: returnServer ?? returnServerOf(checksOf(domain) ?? []) ?? options.bounceDomain,
       vouched: domain.verifiedBy === 'operator',
+      reportsTo: takesReports ? `dmarc@${returnHost}` : null,
       spfIncludes: options.spfIncludes ?? [],
     });
   }

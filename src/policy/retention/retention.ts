@@ -38,6 +38,8 @@ export interface Forgotten {
   sessions: number;
   /** Entries of who changed what. */
   audit: number;
+  /** DMARC reports. */
+  dmarcReports: number;
   /** Tokens and SMTP credentials that had ended. */
   credentials: number;
 }
@@ -72,6 +74,7 @@ type RetentionNeeds = Pick<
   | 'purgeMtaSts'
   | 'purgeSessions'
   | 'purgeAudit'
+  | 'purgeDmarcReports'
   | 'purgeTokens'
   | 'purgeSmtpCredentials'
 >;
@@ -79,6 +82,8 @@ type RetentionNeeds = Pick<
 const DAY_MS = 86_400_000;
 /** How long it is kept who changed what: more than a year, so that yearly changes can be compared. */
 const AUDIT_KEPT_MS = 400 * DAY_MS;
+/** How long DMARC reports are kept. */
+const DMARC_REPORTS_KEPT_MS = 90 * DAY_MS;
 /** How long a token or an SMTP credential that has ended is shown. */
 const CREDENTIALS_KEPT_MS = 90 * DAY_MS;
 /** Rows read in one query. */
@@ -120,6 +125,7 @@ export function createRetention(
         optOuts: 0,
         sessions: 0,
         audit: 0,
+        dmarcReports: 0,
         credentials: 0,
       };
       await leftovers(mayGoOn);
@@ -150,6 +156,9 @@ export function createRetention(
       );
       forgotten.audit = await whole(mayGoOn, (limit) =>
         store.purgeAudit({ before: now - AUDIT_KEPT_MS, limit }),
+      );
+      forgotten.dmarcReports = await whole(mayGoOn, (limit) =>
+        store.purgeDmarcReports({ before: now - DMARC_REPORTS_KEPT_MS, limit }),
       );
       forgotten.credentials = await credentials(now - CREDENTIALS_KEPT_MS, mayGoOn);
       forgotten.contents += await bySize(mayGoOn);

@@ -13,6 +13,7 @@ import { describeCancelRetry } from './cancel-retry.ts';
 import { describeCaptures } from './captures.ts';
 import { describeCauses } from './causes.ts';
 import { describeClaims } from './claims.ts';
+import { describeDmarcReports } from './dmarc-reports.ts';
 import { describeDomains } from './domains.ts';
 import { describeErasing } from './erasing.ts';
 import { describeEvents } from './events.ts';
@@ -76,6 +77,7 @@ const EVERY_PART: readonly Part[] = [
   describeCallPortions,
   describeCalls,
   describeDomains,
+  describeDmarcReports,
   describeTokens,
   describeSmtpCredentials,
   describePeople,

@@ -98,6 +98,17 @@ CREATE TABLE dest_queue (
   recipient_domain text COLLATE "C" NOT NULL,
   route_key text COLLATE "C" DEFAULT ''::text NOT NULL
 );
+CREATE TABLE dmarc_report (
+  id bigint IDENTITY NOT NULL,
+  domain_id bigint NOT NULL,
+  signed_by text COLLATE "C" NOT NULL,
+  reporter text COLLATE "C" NOT NULL,
+  report_id text COLLATE "C" NOT NULL,
+  begin_at bigint NOT NULL,
+  end_at bigint NOT NULL,
+  received_at bigint NOT NULL,
+  counts text COLLATE "C" NOT NULL
+);
 CREATE TABLE domain (
   id bigint IDENTITY NOT NULL,
   name text COLLATE "C" NOT NULL,
@@ -550,6 +561,10 @@ CREATE UNIQUE INDEX delivery_pkey ON ONLY delivery USING btree (id);
 CREATE UNIQUE INDEX dest_queue_lane_sender_domain_recipient_domain_route_key_key ON dest_queue USING btree (lane, sender_domain, recipient_domain, route_key);
 CREATE UNIQUE INDEX dest_queue_pkey ON dest_queue USING btree (id);
 CREATE INDEX dest_queue_sender ON dest_queue USING btree (sender_domain);
+CREATE INDEX dmarc_report_age ON dmarc_report USING btree (received_at);
+CREATE UNIQUE INDEX dmarc_report_domain_id_signed_by_reporter_report_id_key ON dmarc_report USING btree (domain_id, signed_by, reporter, report_id);
+CREATE UNIQUE INDEX dmarc_report_pkey ON dmarc_report USING btree (id);
+CREATE INDEX dmarc_report_received ON dmarc_report USING btree (domain_id, received_at, id);
 CREATE INDEX domain_failing ON domain USING btree (name) WHERE (status = ANY (ARRAY['Failing'::text, 'Suspended'::text]));
 CREATE UNIQUE INDEX domain_key_domain_id_selector_key ON domain_key USING btree (domain_id, selector);
 CREATE UNIQUE INDEX domain_key_pkey ON domain_key USING btree (id);

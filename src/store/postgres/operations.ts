@@ -11,6 +11,7 @@ import * as cancelRetry from './cancel-retry.ts';
 import * as captureChanges from './capture-changes.ts';
 import * as captures from './captures.ts';
 import * as causes from './causes.ts';
+import * as dmarcReports from './dmarc-reports.ts';
 import * as domains from './domains.ts';
 import type { OperationName, Read, Write } from './engine/operation.ts';
 import * as erasing from './erasing.ts';
@@ -51,6 +52,7 @@ const GATHERED = {
   ...captureChanges,
   ...captures,
   ...causes,
+  ...dmarcReports,
   ...domains,
   ...erasing,
   ...events,

@@ -11,6 +11,8 @@ CREATE INDEX delivery_due ON delivery (queue_id, due_at) WHERE state = 0;
 CREATE INDEX delivery_expiry ON delivery (expires_at) WHERE state = 0;
 CREATE INDEX delivery_lease ON delivery (epoch) WHERE state = 1;
 CREATE INDEX delivery_message ON delivery (message_seq);
+CREATE INDEX dmarc_report_age ON dmarc_report (received_at);
+CREATE INDEX dmarc_report_received ON dmarc_report (domain_id, received_at, id);
 CREATE INDEX domain_failing ON domain (name) WHERE status IN ('Failing', 'Suspended');
 CREATE INDEX domain_return_host ON domain (settings ->> '$.returnPathHost');
 CREATE INDEX egress_fact_end ON egress_fact (until);
@@ -66,6 +68,7 @@ CREATE TABLE cause ( id INTEGER PRIMARY KEY AUTOINCREMENT, category TEXT NOT NUL
 CREATE TABLE content ( message_seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL , places TEXT) STRICT;
 CREATE TABLE delivery ( id INTEGER PRIMARY KEY AUTOINCREMENT, message_seq INTEGER NOT NULL, queue_id INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, attempts INTEGER NOT NULL, due_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, kind INTEGER NOT NULL, may_be_duplicate INTEGER NOT NULL, sandbox INTEGER, route INTEGER, last_code INTEGER, first_deferred_at INTEGER, last_deferred_event_at INTEGER, address TEXT NOT NULL, wait_reason TEXT, last_category TEXT, last_reply TEXT , cause_id INTEGER, notify INTEGER) STRICT;
 CREATE TABLE "dest_queue" ( id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, sender_domain INTEGER NOT NULL, recipient_domain TEXT NOT NULL, route_key TEXT NOT NULL DEFAULT '', UNIQUE (lane, sender_domain, recipient_domain, route_key) ) STRICT;
+CREATE TABLE dmarc_report ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, signed_by TEXT NOT NULL, reporter TEXT NOT NULL, report_id TEXT NOT NULL, begin_at INTEGER NOT NULL, end_at INTEGER NOT NULL, received_at INTEGER NOT NULL, counts TEXT NOT NULL, UNIQUE (domain_id, signed_by, reporter, report_id) ) STRICT;
 CREATE TABLE domain ( id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, status TEXT NOT NULL, verified_by TEXT, verify_token TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, verified_at INTEGER, failing_since INTEGER, last_checked_at INTEGER, last_checks TEXT , settings TEXT NOT NULL DEFAULT '{}', changes TEXT) STRICT;
 CREATE TABLE domain_key ( id INTEGER PRIMARY KEY, domain_id INTEGER NOT NULL, selector TEXT NOT NULL, role TEXT NOT NULL, private_sealed BLOB NOT NULL, public_key TEXT NOT NULL, created_at INTEGER NOT NULL, retired_at INTEGER, UNIQUE (domain_id, selector) ) STRICT;
 CREATE TABLE egress_fact ( kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (kind, key) ) STRICT, WITHOUT ROWID;

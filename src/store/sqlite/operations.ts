@@ -10,6 +10,7 @@ import * as calls from './calls.ts';
 import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
 import * as causes from './causes.ts';
+import * as dmarcReports from './dmarc-reports.ts';
 import * as domains from './domains.ts';
 import type { LongRead, OperationName, Read, Write } from './engine/operation.ts';
 import * as erasing from './erasing.ts';
@@ -49,6 +50,7 @@ const GATHERED = {
   ...calls,
   ...captures,
   ...causes,
+  ...dmarcReports,
   ...domains,
   ...erasing,
   ...events,

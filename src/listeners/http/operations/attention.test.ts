@@ -48,7 +48,11 @@ beforeAll(async () => {
     parts: {
       problems: async () => problems,
       warmup: { list: () => warmups },
-      doctor: { instance: async () => [], lastInstance: async () => ({ at: clock.now(), checks }) },
+      doctor: {
+        instance: async () => [],
+        sendingAddresses: async () => [],
+        lastInstance: async () => ({ at: clock.now(), checks }),
+      },
     },
   });
   world.relays.push(...relays);

@@ -236,7 +236,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       description:
         'One domain with its records, what the last check found (`Checks`) and what changed lately (`Changes`)',
       answer: domainAnswer,
-      handle: async ({ caller, params }) => toAnswer(await ownDomain(caller, params.name)),
+      handle: async ({ caller, params }) => toAnswer(await ownDomain(domains, caller, params.name)),
     }),
     operation({
       id: 'updateDomain',
@@ -250,7 +250,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       answer: domainAnswer,
       errors: ['field-unavailable'],
       handle: async ({ caller, params, body }) => {
-        const { name } = await ownDomain(caller, params.name);
+        const { name } = await ownDomain(domains, caller, params.name);
         const patch = settingsPatch(body);
         if (patch === null) {
           const names = Object.keys(SETTINGS_SHAPE).join(', ');
@@ -270,7 +270,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       answer: domainAnswer,
       errors: ['key-not-published'],
       handle: async ({ caller, params }) => {
-        const domain = await ownDomain(caller, params.name);
+        const domain = await ownDomain(domains, caller, params.name);
         return checking(caller, async () =>
           toAnswer(await domains.rotateKey(domain.name, () => takeTurn(domain.name))),
         );
@@ -286,7 +286,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         'Removes the domain and its keys: `{}`. Its waiting mail is held. A domain with a `Quota` can be removed only with an admin token of all domains',
       answer: nothing,
       handle: async ({ caller, params }) => {
-        const domain = await ownDomain(caller, params.name);
+        const domain = await ownDomain(domains, caller, params.name);
         // A domain that is removed and added again would have no quota.
         if (Object.values(domain.settings.quota).some((limit) => limit !== null)) requireOperator(caller);
         if (!(await domains.remove(domain.name))) throw refuse('not-found');
@@ -302,7 +302,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       description: `Looks up the DNS records now, at most once in 10 seconds per domain, and ${CHECKS.perToken} domains at once`,
       answer: domainAnswer,
       handle: async ({ caller, params }) => {
-        const domain = await ownDomain(caller, params.name);
+        const domain = await ownDomain(domains, caller, params.name);
         return checking(caller, async () => {
           takeTurn(domain.name);
           const { domain: checked } = await domains.verify(domain.name, { fresh: true });
@@ -311,13 +311,6 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       },
     }),
   ];
-
-  async function ownDomain(caller: Caller, given: string): Promise<Domain> {
-    const name = toALabelDomain(given.trim());
-    const domain = name === null || !mayActOn(caller, name) ? null : await domains.get(name);
-    if (domain === null) throw refuse('not-found');
-    return domain;
-  }
 
   /** Throws AppError rate-limited. */
   async function checking<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
@@ -437,4 +430,16 @@ function toReturns(standing: GuardStanding | null): DomainReturns | null {
     HoldAbove: { Bounced: HOLD.bounced, Complained: HOLD.complained },
     Reason: standing.reason,
   };
+}
+
+/** The domain that a path names. Throws AppError not-found, also if it is another's. */
+export async function ownDomain(
+  domains: Pick<ApiParts['domains'], 'get'>,
+  caller: Caller,
+  given: string,
+): Promise<Domain> {
+  const name = toALabelDomain(given.trim());
+  const domain = name === null || !mayActOn(caller, name) ? null : await domains.get(name);
+  if (domain === null) throw refuse('not-found');
+  return domain;
 }

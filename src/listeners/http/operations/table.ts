@@ -21,6 +21,7 @@ import { attentionOperation } from './attention.ts';
 import { auditOperation } from './audit.ts';
 import { cancelRetryOperations } from './cancel-retry.ts';
 import { causeOperations } from './causes.ts';
+import { dmarcOperation } from './dmarc.ts';
 import { doctorOperations } from './doctor.ts';
 import { domainOperations } from './domains.ts';
 import { eraseOperation } from './erase.ts';
@@ -92,6 +93,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     rescheduleOperation(parts, options),
     eraseOperation(parts),
     ...domainOperations(parts),
+    dmarcOperation(parts),
     ...suppressionOperations(parts),
     ...templateOperations(parts),
     ...tokenOperations(parts),

@@ -67,6 +67,16 @@ export interface Tables {
     | 'cause_id'
     | 'notify';
   dest_queue: 'id' | 'lane' | 'sender_domain' | 'recipient_domain' | 'route_key';
+  dmarc_report:
+    | 'id'
+    | 'domain_id'
+    | 'signed_by'
+    | 'reporter'
+    | 'report_id'
+    | 'begin_at'
+    | 'end_at'
+    | 'received_at'
+    | 'counts';
   domain:
     | 'id'
     | 'name'
