@@ -1,6 +1,6 @@
 /**
  * Every command, beside a running server and without one: its exit code, and JSON alone on standard
- * output where `--json` asks for it. The commands run inside this process, with a terminal of their own.
+ * output where `--json` asks for it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
+import { command } from './commands.ts';
 import { databaseOf, isOnPostgres } from './database-of-folder.ts';
 import { fileScope, startInstance, temporaryFolder } from './harness.ts';
 
@@ -17,25 +18,6 @@ const scope = fileScope();
 const files = mkdtempSync(join(tmpdir(), 'postrider-commands-'));
 const file = (name: string) => join(files, name);
 afterAll(() => rmSync(files, { recursive: true }));
-
-interface Result {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-async function run(args: readonly string[]): Promise<Result> {
-  const out = { stdout: new PassThrough(), stderr: new PassThrough(), stdin: new PassThrough() };
-  const text = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    out[name].setEncoding('utf8').on('data', (part: string) => {
-      text[name] += part;
-    });
-  }
-  const terminal = { ...out, calledAs: () => 'postrider', environment: {} } as unknown as Terminal;
-  const code = await createProgram(terminal).run(args);
-  return { code, ...text };
-}
 
 /** What is done, its exit code, and `keep`: under which name a member of the JSON answer is filled in later. */
 type Row = [words: string, code: 0 | 1 | 2, keep?: [name: string, member: string]];
@@ -204,7 +186,7 @@ describe.each(['beside a running server', 'without a server'])('every command %s
       const name = /^\{(\w+)\}$/.exec(word)?.[1];
       return name === undefined ? word.replaceAll('_', ' ') : (filled.get(name) ?? '');
     });
-    const result = await run([...args, '--json', '--data', data]);
+    const result = await command([...args, '--json', '--data', data]);
     expect(`${result.code} ${code === 0 ? result.stderr : ''}`, result.stdout + result.stderr).toMatch(
       new RegExp(`^${code} `),
     );
@@ -229,16 +211,16 @@ it('shows an example with the help of every command', () => {
     environment: {},
   } as unknown as Terminal);
   const without: string[] = [];
-  const walk = (command: Command, name: string): void => {
-    for (const child of command.commands) walk(child, `${name} ${child.name()}`);
-    if (command.commands.length > 0) return;
+  const walk = (at: Command, name: string): void => {
+    for (const child of at.commands) walk(child, `${name} ${child.name()}`);
+    if (at.commands.length > 0) return;
     let help = '';
-    command.configureOutput({
+    at.configureOutput({
       writeOut: (text) => {
         help += text;
       },
     });
-    command.outputHelp();
+    at.outputHelp();
     if (!/Example:\n {2}\$ .*postrider/.test(help)) without.push(name);
   };
   walk(tree, 'postrider');
