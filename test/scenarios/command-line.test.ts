@@ -293,7 +293,7 @@ describe('commands without a running server', () => {
     expect((await again.settled(id)).Status).toBe('Delivered');
   });
 
-  it('name what does not exist, and warn of a token or user for a domain that was never added', async () => {
+  it('warn of a token or user for a domain that was never added', async () => {
     const data = ['--data', await temporaryFolder(scope)];
     const token = await command(['token', 'create', '--domain', 'exmaple.com', ...data]);
     expect([token.code, token.stdout.split('.').length]).toEqual([0, 3]);
@@ -302,6 +302,11 @@ describe('commands without a running server', () => {
     expect([smtp.code, smtp.stderr]).toEqual([0, expect.stringContaining('exmaple.com is not a domain')]);
     const silent = ['smtp', 'create', '--domain', 'example.com', '--no-notices', '--json', ...data];
     expect(JSON.parse((await command(silent)).stdout)).toMatchObject({ Notices: false });
+  });
+
+  it('name what does not exist, and what a value must be', async () => {
+    const server = await startInstance(scope);
+    const data = ['--data', server.folder];
     const missing: readonly (readonly [words: string, code: number, says: RegExp])[] = [
       ['domain add not_a_domain!', 2, /"not_a_domain!" is not a domain name such as example\.com$/m],
       ['token create --domain a.example,b.example', 2, /^postrider: --domain, value 1 is not a domain name/m],
