@@ -2,12 +2,14 @@
 // CPU and KB of JavaScript memory, by thread. Warms a server up as the benchmark does, then joins it as a debugger: one
 // load while the CPU profiler samples each thread, another while allocations are sampled. What V8's own threads and the
 // pool use is not in a profile and comes from /proc. Exit code 0, 1 where it failed.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { freePort } from '../test/fakes/own-postfix.ts';
 import { joinThreads, type ProfiledThread } from './inspector.ts';
 import { type Load, measure, PLAIN_LOAD } from './measure.ts';
 import { postrider } from './peers/postrider.ts';
-import { freePort, makeCertificate } from './peers/settings.ts';
+import { makeCertificate } from './peers/settings.ts';
 import { stagesOf } from './stages.ts';
 
 const SAMPLE_US = 500;

@@ -1,6 +1,6 @@
 // One-time codes while a newsletter goes out: bulk mail is accepted and held, let go, and from then on a critical message
 // is sent every 100 ms until the bulk is gone. Measured: from sending the request to the final dot at the receiver.
-import { freePort } from '../peers/settings.ts';
+import { freePort } from '../../test/fakes/own-postfix.ts';
 import { startFarEnd } from './far-end.ts';
 import { quantile, sendAll, startEngineServer, textMessage } from './server.ts';
 

@@ -1,7 +1,8 @@
 // Good receivers beside bad ones: the same mail to four good domains, once alone and once while as much again waits for a
 // receiver that takes one message a second and for one that answers after seconds. Measured: good messages a second.
+
 import { createFakeDns } from '../../test/fakes/fake-dns.ts';
-import { freePort } from '../peers/settings.ts';
+import { freePort } from '../../test/fakes/own-postfix.ts';
 import { type FarEnd, startFarEnd } from './far-end.ts';
 import { quantile, sendAll, startEngineServer, textMessage } from './server.ts';
 

@@ -1,9 +1,11 @@
 // The server under test for the engine's own measurements: `bin/postrider serve` in a process of its own on an empty
 // data folder, unsigned, and its API as a function. Removed with `stop`.
+
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../test/fakes/own-postfix.ts';
 import { SENDER_DOMAIN } from '../messages.ts';
-import { freePort, run } from '../peers/settings.ts';
+import { run } from '../peers/settings.ts';
 import { anonymousMiBOf, startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'postrider');

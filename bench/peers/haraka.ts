@@ -2,13 +2,15 @@
 // on disk (it syncs every queue file), everything handed to the sink, TLS off on loopback unless it is asked for, log level notice.
 // With DKIM through haraka-plugin-dkim. It runs on the same Node as the benchmark. It is installed beside the
 // repository's own dependencies in bench/.cache/haraka (see README); nothing there is part of the package.
+
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../test/fakes/own-postfix.ts';
 import { SENDER_DOMAIN } from '../messages.ts';
 import { startProcess, stopProcess, waitForPort } from '../processes.ts';
 import type { Peer, PeerSetting, RunningPeer } from '../types.ts';
-import { freePort, type Grouping, nameOf, SELECTOR, signingKeyPem } from './settings.ts';
+import { type Grouping, nameOf, SELECTOR, signingKeyPem } from './settings.ts';
 
 const INSTALLED = join(import.meta.dirname, '..', '.cache', 'haraka', 'node_modules');
 const PROGRAM = join(INSTALLED, 'haraka', 'bin', 'haraka');

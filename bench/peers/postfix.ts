@@ -4,8 +4,10 @@
 // implicit TLS for the injector, and sessions are resumed at the sink).
 // Nothing that weakens durability: Postfix syncs every queue file. With DKIM through opendkim as a milter on a
 // local socket. Needs root (Postfix gives its processes other users). The system's own instance is not touched.
+
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../test/fakes/own-postfix.ts';
 import { SENDER_DOMAIN, siteAddress, siteDomain } from '../messages.ts';
 import {
   type OwnProcess,
@@ -16,7 +18,7 @@ import {
   waitForPort,
 } from '../processes.ts';
 import type { Peer, PeerSetting, RunningPeer } from '../types.ts';
-import { freePort, type Grouping, nameOf, run, SELECTOR, signingKeyPem } from './settings.ts';
+import { type Grouping, nameOf, run, SELECTOR, signingKeyPem } from './settings.ts';
 
 /** Postfix with, where asked, opendkim. */
 export function postfix(grouping?: Grouping): Peer {

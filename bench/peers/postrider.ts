@@ -4,16 +4,18 @@
 // By SMTP the token is the password of the submission listener, which takes a login over TLS only.
 // As nodes, each process sends from an address of its own, directly: a relay is used by one node at a time.
 // Without --dkim signing is switched off by POSTRIDER_DKIM=off; the table's column "signed" shows whether it was.
+
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFakeDns, type FakeZones } from '../../test/fakes/fake-dns.ts';
+import { freePort } from '../../test/fakes/own-postfix.ts';
 import type { Backlog } from '../backlog.ts';
 import type { BenchDatabase } from '../database.ts';
 import { SENDER_DOMAIN, siteAddress, siteDomain } from '../messages.ts';
 import { type OwnProcess, startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
 import type { Certificate, Door, Peer, PeerSetting, RunningPeer } from '../types.ts';
-import { freePort, run } from './settings.ts';
+import { run } from './settings.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 /** Of each source, where there are several nodes. */

@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSystemRandom } from '../../src/lib/random.ts';
@@ -36,21 +35,6 @@ export type Grouping = 'alone' | 'together' | undefined;
 export function nameOf(product: string, grouping: Grouping): string {
   if (grouping === undefined) return product;
   return `${product}, ${grouping === 'alone' ? 'one recipient a transaction' : 'recipients together'}`;
-}
-
-/** A loopback port that was free a moment ago (for products that can't say which one they took). */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => {
-        if (address !== null && typeof address === 'object') resolve(address.port);
-        else reject(new Error('no port'));
-      });
-    });
-  });
 }
 
 /** Runs a command to its end (≤ 60 s); resolves with its output, rejects with it where the exit code is not 0. */

@@ -6,11 +6,12 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { Agent, createServer as createHttpServer } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createTransport } from 'nodemailer';
 import { createFakeDns } from '../fakes/fake-dns.ts';
+import { freePort } from '../fakes/own-postfix.ts';
 import { dsn, handIn } from '../scenarios/returns-kit.ts';
 import { seeded } from './campaign.ts';
 import { post } from './load.ts';
@@ -272,14 +273,4 @@ async function bringBack(): Promise<void> {
     const reply = await handIn({ defer() {} }, ports.returns, returnPath, report).catch(() => '');
     if (reply.startsWith('250')) returned += 1;
   }
-}
-
-/** A port that nobody listens on now. */
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (typeof address !== 'object' || address === null) throw new Error('no free port');
-  return address.port;
 }

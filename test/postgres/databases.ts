@@ -1,6 +1,5 @@
 /** Databases of their own for tests of the whole program, on the server of PostgreSQL that the tests have. */
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:net';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { addressOf, clientOptions } from '../../src/store/postgres/engine/address.ts';
@@ -41,13 +40,4 @@ export async function emptyDatabase(scope: Scope, on: string | null = null, opti
 export async function countOf(url: string, from: string): Promise<number> {
   const [row] = (await runSql(url, `SELECT count(*) AS n FROM ${from}`)) as { n: string }[];
   return Number(row?.n);
-}
-
-/** A port of loopback that nobody listens at now. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

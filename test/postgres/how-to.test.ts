@@ -6,10 +6,11 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { newestPrograms, startCluster } from '../../src/store/postgres/test-cluster.ts';
 import { describePostgres } from '../../src/store/postgres/test-support.ts';
+import { freePort } from '../fakes/own-postfix.ts';
 import { command } from '../scenarios/commands.ts';
 import { addDomain, fileScope, startInstance, temporaryFolder } from '../scenarios/harness.ts';
 import { codeBlocks, howToPage } from '../scenarios/how-to-page.ts';
-import { freePort, runSql } from './databases.ts';
+import { runSql } from './databases.ts';
 
 const scope = fileScope();
 const PASSWORD = 'a long random word';

@@ -13,10 +13,11 @@ import { createStatements } from '../../src/store/postgres/engine/db.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { startCluster, type TestCluster } from '../../src/store/postgres/test-cluster.ts';
 import { describePostgres } from '../../src/store/postgres/test-support.ts';
+import { freePort } from '../fakes/own-postfix.ts';
 import { createTestCa } from '../fakes/test-certificates.ts';
 import { command } from '../scenarios/commands.ts';
 import { fileScope, startInstance, temporaryFolder, until } from '../scenarios/harness.ts';
-import { countOf, emptyDatabase, freePort, runSql } from './databases.ts';
+import { countOf, emptyDatabase, runSql } from './databases.ts';
 
 const scope = fileScope();
 

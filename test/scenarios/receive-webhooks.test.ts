@@ -4,10 +4,10 @@
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../fakes/own-postfix.ts';
 import { command } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
 import { besideServer, howToPage, inShell, PROJECT, startDev } from './how-to-page.ts';
@@ -56,15 +56,6 @@ function block(first: string, n = 0): string {
 }
 
 const cli = (...args: string[]) => command([...args, '--data', data]);
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new TypeError('expected a TCP address');
-  return address.port;
-}
 
 const VERIFIERS = [
   ['nothing but Node', 'receiver.mjs', 0, 'plain.example'],
