@@ -3,8 +3,8 @@
  * text beside it, so that they keep their size on a phone. Pure.
  */
 
+import { escapeHtml } from '../lib/escape-html.ts';
 import { number } from './forecast-words.ts';
-import { escaped } from './html-text.ts';
 
 export interface Chart {
   title: string;
@@ -65,14 +65,14 @@ export function chartHtml(chart: Chart): string {
     ...(bands.length > 0 ? [['a fault', 'var(--band)']] : []),
   ];
   return `<figure>
-<figcaption>${escaped(title)}</figcaption>
-<p>${escaped(says)}</p>
+<figcaption>${escapeHtml(title)}</figcaption>
+<p>${escapeHtml(says)}</p>
 <div class="plot">
 <div class="up" aria-hidden="true">${steps.map((count) => `<span>${number(count)}</span>`).join('')}</div>
-<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${escaped(`${title}. ${says}`)}">${grid.join('')}${drawn.join('')}${bands.join('')}</svg>
-<div class="along" aria-hidden="true">${along.map((ms) => `<span>${escaped(label(ms))}</span>`).join('')}</div>
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${escapeHtml(`${title}. ${says}`)}">${grid.join('')}${drawn.join('')}${bands.join('')}</svg>
+<div class="along" aria-hidden="true">${along.map((ms) => `<span>${escapeHtml(label(ms))}</span>`).join('')}</div>
 </div>
-<ul class="key">${names.map(([name = '', fill = '']) => `<li><i style="background:${fill}"></i>${escaped(name)}</li>`).join('')}</ul>
+<ul class="key">${names.map(([name = '', fill = '']) => `<li><i style="background:${fill}"></i>${escapeHtml(name)}</li>`).join('')}</ul>
 </figure>`;
 }
 

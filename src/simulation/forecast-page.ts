@@ -2,6 +2,8 @@
  * A forecast as an HTML page: one file with its charts, without scripts or external content, for light and dark
  * themes and for phones. Each chart is described by a sentence, and its figures are in tables. Pure.
  */
+
+import { escapeHtml } from '../lib/escape-html.ts';
 import { type Chart, chartHtml } from './chart.ts';
 import type { Forecast } from './forecast.ts';
 import {
@@ -15,7 +17,6 @@ import {
   waitText,
   warmupLines,
 } from './forecast-words.ts';
-import { escaped } from './html-text.ts';
 
 /** Rows of the table of figures over time. */
 const MOST_ROWS = 36;
@@ -72,7 +73,7 @@ export function forecastPage(forecast: Forecast): string {
 <body>
 <main>
 <h1>Simulated delivery</h1>
-<p class="conclusion">${escaped(conclusion(forecast))}</p>
+<p class="conclusion">${escapeHtml(conclusion(forecast))}</p>
 ${charts.map(chartHtml).join('\n')}
 <h2>Mail</h2>
 ${tableHtml(head, rows, 'figures')}
@@ -81,9 +82,9 @@ ${waits.length === 0 ? '<p>Nothing waited for longer than its turn.</p>' : table
 ${warmup.length === 0 ? '' : `<h2>Warm-up: messages a day</h2>\n${tableHtml(['SOURCE', 'FROM THE FIRST DAY ON'], warmup, 'words')}`}
 ${faults.length === 0 ? '' : `<h2>Faults of the plan</h2>\n${tableHtml(['AT', 'WHAT', 'FROM', 'UNTIL'], faults, 'words')}`}
 <h2>Memory</h2>
-<p>${escaped(memoryText(forecast))}</p>
+<p>${escapeHtml(memoryText(forecast))}</p>
 <h2>How it was simulated</h2>
-<p>${escaped(method(forecast))} Times are in UTC.</p>
+<p>${escapeHtml(method(forecast))} Times are in UTC.</p>
 <details>
 <summary>Figures over time</summary>
 ${seriesTable(forecast)}
@@ -126,10 +127,12 @@ function tableHtml(
 ): string {
   const cells = (row: readonly string[]) =>
     row
-      .map((cell, i) => (i === 0 ? `<th scope="row">${escaped(cell)}</th>` : `<td>${escaped(cell)}</td>`))
+      .map((cell, i) =>
+        i === 0 ? `<th scope="row">${escapeHtml(cell)}</th>` : `<td>${escapeHtml(cell)}</td>`,
+      )
       .join('');
   return `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table class="${kind}">
-<thead><tr>${head.map((text) => `<th scope="col">${escaped(text)}</th>`).join('')}</tr></thead>
+<thead><tr>${head.map((text) => `<th scope="col">${escapeHtml(text)}</th>`).join('')}</tr></thead>
 <tbody>
 ${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}
 </tbody>

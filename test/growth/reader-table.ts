@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { escapeHtml } from '../../src/lib/escape-html.ts';
 import { plainIp } from '../../src/lib/loopback.ts';
 import { inOneGo } from '../../src/lib/turns.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../../src/listeners/http/body/json-body.ts';
@@ -101,7 +102,7 @@ import { encodeName, isHostName, normalizeName, readName, zoneOf } from '../../s
 import { parseIp, parseNetwork, reverseName } from '../../src/net/ip-address.ts';
 import { isNamedByPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../src/net/mta-sts.ts';
 import { parseServers } from '../../src/net/system-resolvers.ts';
-import { decodeEntities, escapeHtml } from '../../src/pipeline/compose/html-entities.ts';
+import { decodeEntities } from '../../src/pipeline/compose/html-entities.ts';
 import { findLinks, linkTarget } from '../../src/pipeline/compose/html-links.ts';
 import { attributeOf, endTagOf, readTag } from '../../src/pipeline/compose/html-tags.ts';
 import { leafText } from '../../src/pipeline/compose/leaf-text.ts';
@@ -261,6 +262,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
     pathOfAbsoluteForm(text),
     pathOfAbsoluteForm(`http://${text}`),
   ],
+  'lib/escape-html.ts escapeHtml': escapeHtml,
   'lib/loopback.ts plainIp': (text) => plainIp(`::ffff:${text}`),
   'listeners/http/sandbox/captured-mail.ts codesAndLinks': (text) =>
     codesAndLinks({ subject: text, text, html: text }),
@@ -520,7 +522,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   ],
   'net/system-resolvers.ts parseServers': parseServers,
   'pipeline/compose/html-entities.ts decodeEntities': decodeEntities,
-  'pipeline/compose/html-entities.ts escapeHtml': escapeHtml,
   'pipeline/compose/html-links.ts findLinks': (text) => [
     findLinks(text, 1_000),
     findLinks(`<a href="${text}`, 1_000),

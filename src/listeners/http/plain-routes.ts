@@ -3,7 +3,7 @@
  * reference lists the same routes.
  */
 import { ERRORS, isErrorName } from '../../lib/errors.ts';
-import { escapeHtml } from '../../pipeline/compose/html-entities.ts';
+import { escapeHtml } from '../../lib/escape-html.ts';
 import type { Access } from '../../policy/access/access.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { type ApiAnswer, type ApiRoute, BASE, type PlainRoute, refuse } from './route.ts';

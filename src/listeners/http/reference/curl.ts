@@ -1,5 +1,5 @@
 /** Commands to copy, and an operation as one: the server's own address, the example's values, the token from `$TOKEN`. */
-import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
+import { escapeHtml } from '../../../lib/escape-html.ts';
 import { object, type PageOperation, text } from './spec.ts';
 
 /** One command over several lines. */

@@ -1,5 +1,5 @@
 /** The members of a schema as rows of a table: name, type, meaning. References are followed, a few levels deep. */
-import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
+import { escapeHtml } from '../../../lib/escape-html.ts';
 import type { Json } from '../openapi/components.ts';
 import { inline } from './html.ts';
 import { list, object, resolve, text } from './spec.ts';

@@ -1,5 +1,5 @@
 /** Text for a page: whatever comes from outside a template is escaped, and code marks become code. */
-import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
+import { escapeHtml } from '../../../lib/escape-html.ts';
 
 /** Paragraphs with `code`, of the little Markdown that the document's sentences hold. */
 export function prose(text: string): string {

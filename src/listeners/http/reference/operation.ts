@@ -1,5 +1,5 @@
 /** One operation as a card: closed it says what it does, open it has its parameters, answers, a command and a form. */
-import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
+import { escapeHtml } from '../../../lib/escape-html.ts';
 import type { Json } from '../openapi/components.ts';
 import { command, curlOf } from './curl.ts';
 import { fieldTable } from './fields.ts';

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
+import { escapeHtml } from '../../../lib/escape-html.ts';
 import type { Json } from '../openapi/components.ts';
 import { command } from './curl.ts';
 import { fieldTable } from './fields.ts';

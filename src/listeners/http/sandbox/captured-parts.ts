@@ -3,7 +3,7 @@
  * (RFC 5322 bytes), which is not trusted.
  */
 import PostalMime from 'postal-mime';
-import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
+import { escapeHtml } from '../../../lib/escape-html.ts';
 import { pageOf } from './captured-page.ts';
 
 /** A part as a file. */

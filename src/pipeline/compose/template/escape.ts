@@ -3,7 +3,7 @@
  * these characters there, or a sentence why this value is not possible there. Control characters are removed: none has
  * a meaning in HTML, and a line break in a subject would begin another header.
  */
-import { escapeHtml } from '../html-entities.ts';
+import { escapeHtml } from '../../../lib/escape-html.ts';
 import { afterUrlText, LINK_SCHEMES, type UrlState } from './url-position.ts';
 
 type Form = 'quoted' | 'bare';
