@@ -223,12 +223,7 @@ function signedText(
   names: readonly string[],
   form: Canonical,
 ): string {
-  const left = new Map<string, RawField[]>();
-  for (const field of header.fields) {
-    const same = left.get(field.name);
-    if (same === undefined) left.set(field.name, [field]);
-    else same.push(field);
-  }
+  const left = Map.groupBy(header.fields, ({ name }) => name);
   let out = '';
   for (const name of names) {
     const field = left.get(name)?.pop();

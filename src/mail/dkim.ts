@@ -121,13 +121,8 @@ export async function signMessage(
 
 /** The `h=` names and their canonical lines in the same order, each line with its CRLF. */
 function coveredHeaders(fields: readonly HeaderField[]): { names: string[]; lines: string } {
-  const present = new Map<string, HeaderField[]>();
-  for (const field of fields) {
-    if (!SIGNED_FIELDS.has(field.name)) continue;
-    const same = present.get(field.name);
-    if (same === undefined) present.set(field.name, [field]);
-    else same.push(field);
-  }
+  const signed = fields.filter(({ name }) => SIGNED_FIELDS.has(name));
+  const present = Map.groupBy(signed, ({ name }) => name);
   if (!present.has('from')) throw new DkimError('malformed', 'the message has no From field');
 
   const names: string[] = [];

@@ -96,12 +96,11 @@ export function mailTable(forecast: Forecast): { head: string[]; rows: string[][
 
 /** Budgets of one source at one provider, day by day. */
 export function warmupLines({ warmup }: Forecast): { who: string; budgets: string }[] {
-  const found = new Map<string, string[]>();
-  for (const { source, provider, budget } of warmup) {
-    const who = `${source} at ${provider}`;
-    found.set(who, [...(found.get(who) ?? []), budget === null ? 'no limit' : number(budget)]);
-  }
-  return [...found].map(([who, budgets]) => ({ who, budgets: budgets.join(' · ') }));
+  const found = Map.groupBy(warmup, ({ source, provider }) => `${source} at ${provider}`);
+  return [...found].map(([who, days]) => ({
+    who,
+    budgets: days.map(({ budget }) => (budget === null ? 'no limit' : number(budget))).join(' · '),
+  }));
 }
 
 /** When and how much waited. */

@@ -65,11 +65,7 @@ export function errorsOf(route: ApiRoute): readonly ErrorName[] {
 
 /** Status → response. */
 export function refusals(names: readonly ErrorName[]): Json {
-  const byStatus = new Map<number, ErrorName[]>();
-  for (const name of names) {
-    const { status } = ERRORS[name];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), name]);
-  }
+  const byStatus = Map.groupBy(names, (name) => ERRORS[name].status);
   return Object.fromEntries([...byStatus].map(([status, group]) => [String(status), reference(group)]));
 }
 

@@ -46,9 +46,8 @@ export async function siteItems(
   noDns: boolean,
 ): Promise<AttentionItem[]> {
   const { store, traffic } = deps;
-  const sites = new Map<string, BlockedPath[]>();
-  for (const path of [...blockedHere(traffic, noDns), ...(await blockedElsewhere(deps, now))])
-    sites.set(path.site, [...(sites.get(path.site) ?? []), path]);
+  const blocked = [...blockedHere(traffic, noDns), ...(await blockedElsewhere(deps, now))];
+  const sites = Map.groupBy(blocked, ({ site }) => site);
   if (sites.size === 0) return [];
   const { byPath, unknown } = waitingByPath(queues, traffic);
   const waiting = [...sites]

@@ -174,9 +174,7 @@ function tooMany(of: 'unsummed' | 'groups'): AppError {
 }
 
 function intervals(counts: readonly StatsCount[]) {
-  const byTime = new Map<number, StatsCount[]>();
-  for (const count of counts) byTime.set(count.at, [...(byTime.get(count.at) ?? []), count]);
-  return [...byTime].map(([at, own]) => ({ At: isoTime(at), ...figures(own) }));
+  return [...Map.groupBy(counts, ({ at }) => at)].map(([at, own]) => ({ At: isoTime(at), ...figures(own) }));
 }
 
 function figures(counts: readonly StatsCount[]) {
