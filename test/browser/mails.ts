@@ -1,4 +1,4 @@
-/** Mail of many kinds for tests and pictures: ordinary, with long words, in other scripts, and with everything in it. */
+/** Mail of many kinds for tests and the demonstration. */
 
 const FROM = { name: 'Example Shop', email: 'shop@example.com' };
 const PNG =
@@ -54,39 +54,5 @@ export const SHOWN_MAILS = [
     HTMLContent: page(
       '<h1>Sign in</h1><p>Your code is</p><p style="font-size:32px;letter-spacing:6px"><b>482913</b></p><p>It is good for ten minutes. Or <a href="https://example.com/sign-in?token=abc">sign in with one click</a>.</p>',
     ),
-  },
-];
-
-export const LONG_MAILS = [
-  {
-    From: {
-      name: 'Rechtsschutzversicherungsgesellschaften Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft',
-      email: 'a-very-long-local-part-of-an-address-that-goes-on@a-rather-long-host-name.example.com',
-    },
-    To: Array.from({ length: 12 }, (_, n) => ({
-      name: `Reader number ${n} with a long name`,
-      email: `reader-${n}@example.net`,
-    })),
-    Subject:
-      'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz and a subject that goes on and on, much longer than any list or head has room for',
-    ContentType: 'Text',
-    PlainContent: 'A'.repeat(300),
-  },
-  {
-    From: { name: 'متجر المثال', email: 'shop@example.com' },
-    To: [{ name: 'ليلى', email: 'layla+متجر@example.net' }].map(({ name }) => ({
-      name,
-      email: 'layla+arabic@example.net',
-    })),
-    Subject: 'تأكيد طلبك رقم 4711 من متجر المثال',
-    ContentType: 'HTML',
-    HTMLContent: '<div dir="rtl"><h1>شكرا لك</h1><p>رمزك هو 771204</p></div>',
-  },
-  {
-    From: { name: '例の店', email: 'shop@example.com' },
-    To: [{ name: '', email: 'hanako@example.net' }],
-    Subject: 'ご注文ありがとうございます（注文番号 4711）',
-    ContentType: 'Text',
-    PlainContent: 'ご注文ありがとうございます。',
   },
 ];

@@ -14,8 +14,6 @@ const DAY_MS = 86_400_000;
 /** Everything else is kept. */
 const KEPT_MS = 1_000 * DAY_MS;
 
-export type Purges = ReturnType<typeof createPurges>;
-
 export function createPurges(
   seed: number,
   { room, thoughts }: { room: Room; thoughts: SecondThoughts },
