@@ -14,6 +14,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_RUNNING = 4;
 const MAX_RUNNING_EACH = 2;
 const MAX_RULES = 200;
+const TIMEOUT_MS = 20_000;
 const HEADER = /^SPAMD\/[0-9.]{1,8} 0 [^\r\n]{0,80}\r\n/;
 const POINTS =
   /\r\nSpam: [A-Za-z]{1,8} ; (-?[0-9]{1,5}(?:\.[0-9]{1,4})?) \/ (-?[0-9]{1,5}(?:\.[0-9]{1,4})?)\r\n/;
@@ -22,7 +23,7 @@ const MORE = /^ {20}([^\r\n]*)$/;
 
 export function createSpamd(
   { clock }: { clock: Clock },
-  { host, port, timeoutMs = 20_000 }: { host: string; port: number; timeoutMs?: number },
+  { host, port }: { host: string; port: number },
 ): CheckSpam {
   const running = createTally();
   let all = 0;
@@ -48,7 +49,7 @@ export function createSpamd(
   function ask(message: Uint8Array): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = connect({ host, port });
-      const timer = clock.setTimer(timeoutMs, () => socket.destroy(new Error('it took too long')));
+      const timer = clock.setTimer(TIMEOUT_MS, () => socket.destroy(new Error('it took too long')));
       const parts: Buffer[] = [];
       let bytes = 0;
       socket.on('connect', () => {

@@ -216,7 +216,7 @@ function sumReader(db: Connection, params: ParamsOf<'stats'>) {
   const sql = `SELECT s.at / CAST(? AS INTEGER) AS bucket, s.at, s.kind, s.sandbox, s.name AS stored, ${column} AS name, s.n
     FROM event_sum s ${joins}
     WHERE s.domain_id = ? AND s.breakdown = ${BREAKDOWNS[BREAKDOWN_OF[groupBy]]} AND s.span = ?
-      AND (s.at, s.kind, s.sandbox, s.name) > (?, ?, ?, ?) AND s.at < ? ${matching('s')}
+      AND (s.at, s.kind, s.sandbox, s.name) > (?, ?, ?, ?) AND s.at < ? ${MATCHING}
     ORDER BY s.at, s.kind, s.sandbox, s.name LIMIT ${ROWS_PER_STEP}`;
   return function* (domainId: number, { span, from, to }: ReturnType<typeof spansOf>[number]) {
     let place: SumPlace | undefined = { at: from, kind: -1, sandbox: -1, stored: '' };
@@ -244,7 +244,7 @@ function readUnsummed(
     `WITH counted AS MATERIALIZED (${COUNTED_SQL})
      SELECT s.at / CAST(? AS INTEGER) AS bucket, s.kind, ${column} AS name, s.n
      FROM (${namedSql(BREAKDOWN_OF[groupBy])}) s ${joins}
-     WHERE s.at >= ? AND s.at < ? ${matching('s')}
+     WHERE s.at >= ? AND s.at < ? ${MATCHING}
        ${domainIds === undefined ? '' : 'AND s.domain_id IN (SELECT value FROM json_each(?))'}
      ORDER BY s.at`,
     ...[summedUpTo(db), Number.MAX_SAFE_INTEGER, params.intervalMs, params.from, params.to],
@@ -254,9 +254,7 @@ function readUnsummed(
 }
 
 /** Of the kinds and the sandbox that are asked for. */
-function matching(of: string): string {
-  return `AND ${of}.kind IN (SELECT value FROM json_each(?)) AND ${of}.sandbox <= ?`;
-}
+const MATCHING = 'AND s.kind IN (SELECT value FROM json_each(?)) AND s.sandbox <= ?';
 
 function matchingValues({ kinds, includeSandbox }: ParamsOf<'stats'>): [string, number] {
   return [JSON.stringify(kinds.map(eventKindCode.of)), includeSandbox ? 1 : 0];
