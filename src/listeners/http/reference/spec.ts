@@ -1,9 +1,10 @@
 /** Reading the document as plain JSON: references followed, members taken as what they should be. */
+import { isJsonObject } from '../body/json-properties.ts';
 import type { Json } from '../openapi/components.ts';
 
 /** An object, or an empty one. */
 export function object(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+  return isJsonObject(value) ? value : {};
 }
 
 export function list(value: unknown): readonly unknown[] {

@@ -14,6 +14,7 @@ import {
   fillTemplate,
 } from '../../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
+import { isJsonObject } from '../body/json-properties.ts';
 import { readJsonBytes } from '../body/json-request.ts';
 import { ONE_LINE } from '../body/text-rules.ts';
 import { fillMistake, missingVariables, templateMistake } from './template-problems.ts';
@@ -40,7 +41,7 @@ export const CHANGED_TEMPLATE = z.object({
 });
 const FILL = {
   Variables: z
-    .custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object')
+    .custom<Readonly<Record<string, unknown>>>(isJsonObject, 'must be an object')
     .meta({ type: 'object' })
     .optional(),
   Strict: z.boolean().optional(),
@@ -166,8 +167,4 @@ function textsOf(read: {
 
 function textOf(text: string | undefined): string | null {
   return text === undefined || text === '' ? null : text.toWellFormed();
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
