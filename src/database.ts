@@ -34,7 +34,7 @@ interface Dependencies {
   /** The store can do nothing any more, and the process must be started again. */
   onLost(reason: string): void;
   onCommit(durationMs: number): void;
-  /** For tests on a virtual clock: SQLite without threads. */
+  /** SQLite without threads: for a command, and for tests on a virtual clock. */
   storeThreads?: 0 | undefined;
   log(
     level: 'info' | 'warn' | 'error',

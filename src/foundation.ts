@@ -44,7 +44,7 @@ export interface ServerParams {
   /** Ends the process at once. */
   kill?: () => void;
   clock?: Clock;
-  /** For tests on a virtual clock: the database works in this thread, and answers at once. */
+  /** For a command, and for tests on a virtual clock: the database works in this thread, and answers at once. */
   storeThreads?: 0;
   /** For tests: how many files the process may have open, instead of what the system says. */
   openFiles?: number;

@@ -190,9 +190,10 @@ export async function openApi(
   const loaded = loadConfig(mode, { ...flags, ...forACommand(config), roles }, terminal.environment);
   let server: RunningServer;
   try {
-    // Loaded here: a command does not need it while a server runs.
+    // Loaded here: a command does not need it while a server runs. It works for one request at a time, and starting
+    // threads for its database took most of its time.
     const { startServer } = await import('../server.ts');
-    server = await startServer({ mode, loaded, logs: silentLoggers, version });
+    server = await startServer({ mode, loaded, logs: silentLoggers, version, storeThreads: 0 });
   } catch (cause) {
     if (!isLocked(cause as Error)) throw explainStart(cause, config);
     throw new CommandError(

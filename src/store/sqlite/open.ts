@@ -81,7 +81,7 @@ export interface SqliteStoreOptions {
    * Other processes of this machine, which all use this option, work with the same file. Default: no other process may.
    */
   shared?: boolean;
-  /** 0 = everything on the caller's thread, for tests on a virtual clock. Default: separate threads. */
+  /** 0 = everything on the caller's thread: for a command, and for tests on a virtual clock. Default: separate threads. */
   threads?: 0;
   /**
    * With `threads: 0`: the only connection, with the current schema, for everything; `path` is ignored, no lock is

@@ -1,7 +1,8 @@
 /**
- * Runs a store thread's work on the caller's own thread, with the same interface: for tests on a virtual clock, in
- * which a reply must not take real time. The same code runs over the same file. Replies come in the order of the
- * requests, each in its own microtask, so that nobody is answered before `ask` has returned.
+ * Runs a store thread's work on the caller's own thread, with the same interface: for a command, which starts sooner so,
+ * and for tests on a virtual clock, in which a reply must not take real time. The same code runs over the same file.
+ * Replies come in the order of the requests, each in its own microtask, so that nobody is answered before `ask` has
+ * returned.
  */
 import { StoreUnavailable } from '../../store.ts';
 import type { Thread } from './thread.ts';
