@@ -107,7 +107,7 @@ export function createClassifier(): Classifier {
       return false;
     const notFinal = notFinalIn(subjectOf(code, enhanced ?? enhancedIn(text), text));
     // A mailbox may be closed for the moment; an address cannot be unknown for the moment.
-    return notFinal === 'retry' || (notFinal === 'moment' && category === 'recipient_invalid');
+    return notFinal === 'passing' || (notFinal === 'moment' && category === 'recipient_invalid');
   }
 
   /** Whether it gives or quotes another reason than the recipient: then several such replies do not end the address either. */

@@ -1,7 +1,7 @@
 /**
  * Words that contradict a final refusal of a recipient: to try again later, that something is so for the moment, that
- * sending failed. Nobody says them of an address that does not exist, whatever else is in the reply. Takes a normalised
- * reply (normalise.ts); linear in it.
+ * sending failed, that the mailbox is in a state that ends by itself. Nobody says them of an address that does not exist,
+ * whatever else is in the reply. Takes a normalised reply (normalise.ts); linear in it.
  */
 
 /** "Check the address and try again" corrects the address, and asks for no patience. */
@@ -34,8 +34,38 @@ const FOR_THE_MOMENT = new RegExp(
   ].join('|'),
 );
 
-/** `retry`: asks for patience, or says that sending failed. `moment`: it is so now. null: neither. */
-export function notFinalIn(subject: string): 'retry' | 'moment' | null {
-  if (FAILED_TO_SEND.test(subject) || LATER.test(subject.replace(CORRECTING, ' '))) return 'retry';
+/**
+ * A mailbox that is not ready yet, is being worked on, or is in use; a person who is away for a time. Not what ends it:
+ * "is being deleted", "pending removal", "no longer in use".
+ */
+const ENDS_BY_ITSELF = new RegExp(
+  [
+    '\\byet\\b|\\bnot (?:fully |quite )?(?:ready|initiali[sz]ed)\\b|\\binitiali[sz]ing\\b|\\bbusy\\b|\\bawait(?:s|ing)\\b|\\b(?:requires?|needs?|needs to be|must be) (?:activat|verif|approv|confirm)|\\bmust (?:first )?log ?in\\b|\\buntil\\b|\\b(?:incomplete|unfinished|not (?:completed|finished))\\b|\\bread-?only\\b|\\bcorrupt|\\bdamaged\\b|\\bbroken\\b|\\bpending (?!(?:account )?(?:delet|remov|terminat|clos|cancel|suspen))',
+    '\\bbeing (?:migrat|mov|creat|restor|repair|rebuil|provision|set ?up|transfer|convert|upgrad|updat|cop[iy]|process|initiali|relocat|renam|backed|re-?index|activat|reactivat|configur|prepar|maintain|serviced|worked|recover|synchron|import|export|review|investigat|verif|check|scann|compact)',
+    '\\bwill be (?:back|available|(?:re-?)?activated|created|ready|enabled|restored|migrated|moved|set up|online|open|reachable)\\b|\\bin (?:the )?(?:process of|progress|transition|transit|recovery|preparation)\\b|\\b(?:under|undergoing|during|for) (?:\\w{1,20} )?(?:maintenance|repair|review|audit|upgrade|investigation|construction|migration|transition)\\b|\\b(?:maintenance|migration|repair|upgrade|rebuild|restore|sync|conversion) (?:is )?(?:mode|running|under ?way|required|in)\\b|\\b(?:is|are|currently) (?!being|missing|nothing|existing|refusing|rejecting|bouncing|blocking|denying|exceeding|failing|lacking|expiring|closing|leaving|receiving|accepting|working|overflowing)[a-z]{2,20}ing\\b|\\bmigrating\\b',
+    '\\b(?:mailbox|mail ?drop|maildir|account) (?:is )?(?:currently |already |now )?in use\\b|\\b(?:in use|locked|opened|used) by (?:another|other|a different)\\b',
+    '\\bon (?:\\w{1,20} )?(?:vacation|holidays?|leave|sabbatical|business trip|trip|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\\b|\\bis (?:ill|sick)\\b|\\bout of (?:the )?office\\b|\\b(?:is|currently|am) away\\b|\\baway (?:until|till|from|for)\\b',
+    // The same in other languages.
+    '\\bnoch (?:nicht|kein\\w{0,2})\\b|\\burlaub|\\bferien\\b|\\babwesen[dh]|\\bnicht im (?:buro|buero|haus)\\b|\\bausser haus\\b|\\bverreist\\b|\\b(?:wird|werden) (?:gerade|derzeit|aktuell|eben|zurzeit)\\b|\\bwird (?:\\w{1,12} )?(?:migriert|umgezogen|verschoben|angelegt|eingerichtet|erstellt|vorbereitet|umgestellt|wiederhergestellt|repariert|gewartet|aktiviert|aktualisiert|uberpruft|ubertragen)|\\bin (?:wartung|bearbeitung|vorbereitung|migration|prufung)\\b|\\bim umzug\\b|(?<!nicht )\\bbesetzt\\b|\\bbeschaftigt\\b|\\bin benutzung\\b|\\bist (?:er)?krankt?\\b|\\b(?:elternzeit|mutterschutz)\\b|\\b(?:beschadigt|defekt)\\b|\\bdurch einen? ander',
+    '\\bpas encore\\b|\\ben (?:cours|vacances|conges?|maintenance|deplacement|migration|travaux|attente)\\b|\\boccupee?\\b|\\b(?:est|destinataire|utilisateur|personne) absente?\\b|\\babsente? (?:du|jusqu|pour)|\\bpar un autre\\b|\\bendommage',
+    '\\b(?:aun|todavia) no\\b|\\bno\\b.{0,40} (?:aun|todavia)\\b|\\ben (?:proceso|curso|mantenimiento|migracion|tramite|espera|revision|reparacion)\\b|\\bvacaciones\\b|\\bfuera de (?:la )?oficina\\b|\\bausente\\b|\\bocupad[oa]\\b|\\bpendiente de (?!elimin|borr|baja|cancel)|\\bsiendo (?:migrad|cread|movid|restaurad|traslad)|\\besta (?:migrando|creando|moviendo|restaurando|trasladando)',
+    '\\b(?:non ancora|ancora non)\\b|\\bnon\\b.{0,40} ancora\\b|\\bin (?:fase|corso|attesa|manutenzione|migrazione|ferie|vacanza|lavorazione)\\b|\\bfuori (?:ufficio|sede)\\b|\\boccupat[oa]\\b|\\bassente\\b',
+    '\\bainda nao\\b|\\bnao\\b.{0,40} ainda\\b|\\bem (?:processo|andamento|manutencao|migracao|ferias|curso|criacao|transito)\\b|\\bde ferias\\b|\\bfora do escritorio\\b|\\baguardando\\b|\\bpendente de (?!exclu|elimin|remoc|cancel)|\\b(?:sendo|a ser) (?:migrad|criad|movid|restaurad|transferid)',
+    '\\bnog (?:niet|geen)\\b|\\b(?:op|met) (?:vakantie|verlof)\\b|\\bafwezig|\\bniet op kantoor\\b|\\bbezet\\b|\\bwacht op\\b|\\bbeschadigd\\b|\\b(?:in|onder) (?:onderhoud|behandeling|migratie)\\b|\\bwordt (?:\\w{1,12} )?(?:gemigreerd|verplaatst|aangemaakt|hersteld|overgezet|geactiveerd|verhuisd)\\b',
+    '\\bjeszcze nie\\b|\\bnie\\b.{0,40} jeszcze\\b|\\bw (?:trakcie|toku)\\b|\\burlop|\\bpoza biurem\\b|\\bnieobecn|\\bzajet[aey]\\b|\\bjest (?:przenoszon|migrowan|tworzon|odtwarzan|aktywowan)|\\boczekuje\\b',
+    '\\b(?:jeste|zatim|este|zatial) n(?:e|ie)\\w|\\bna dovolen|\\bzaneprazdn|\\bobsazen|\\bprobiha\\b|\\bprave (?:presou|vytvar|migr)',
+    '\\bannu (?:inte|ej)\\b|\\binte\\b.{0,30} annu\\b|\\b(?:endnu|enna|enda) ikke\\b|\\bikke\\b.{0,30} (?:endnu|enna|enda)\\b|\\bpa (?:semester|ferie)\\b|\\bupptagen\\b|\\boptaget\\b|\\bopptatt\\b|\\b(?:migreras|flyttas|skapas|flyttes|migreres|oprettes|opprettes)\\b',
+    '\\bviela\\b|\\blomalla\\b|\\bvarattu\\b|\\bsiirretaan\\b|\\bluodaan\\b|\\bmeg n(?:incs|em)\\b|\\bszabadsagon\\b|\\bfoglalt\\b|\\bfolyamatban\\b|\\binca nu\\b|\\bnu\\b.{0,30} inca\\b|\\bin (?:concediu|curs de|vacanta)\\b|\\bocupata?\\b',
+    '\\bhenuz\\b|\\b(?:tatilde|izinde|mesgul|tasiniyor|olusturuluyor|bakimda)\\b|\\bofis disinda\\b|\\bbekliyor\\b|\\bbeklemede\\b|\\b(?:belum|sedang|cuti)\\b',
+    '(?:еще|пока) не|(?:^|\\s)ще не|(?:в|у) отпуск|відпустц|(?:^|\\s)занят[аоы]?(?:\\s|$)|зайнят|в процессе|переноси(?:тся|мо)|переезжает|мигрир|создается|восстанавлива|настраивается|активируется|на обслуживани|командировк|ожидает|поврежд',
+    'ακομ[αη]|σε (?:αδεια|διακοπες)|απασχολημεν|בחופשה|עדיין|في اجازة|مشغول',
+    '尚未|还未|還未|还没|還沒|正在|维护中|維護中|待批准|出差|损坏|損壞|承認待ち|破損|迁移|遷移|休假|度假|忙|审核|審核|待激活|移行中|作成中|準備中|処理中|休暇|まだ|使用中(?!止)|復旧中|出張|아직|휴가|손상|(?:이전|생성|준비|처리|사용|점검|대기) ?중(?!지)|부재 ?중',
+  ].join('|'),
+);
+
+/** `passing`: asks for patience, says that sending failed, or that it ends by itself. `moment`: it is so now. null: neither. */
+export function notFinalIn(subject: string): 'passing' | 'moment' | null {
+  if (FAILED_TO_SEND.test(subject) || LATER.test(subject.replace(CORRECTING, ' '))) return 'passing';
+  if (ENDS_BY_ITSELF.test(subject)) return 'passing';
   return FOR_THE_MOMENT.test(subject) ? 'moment' : null;
 }
