@@ -1,12 +1,14 @@
 /**
  * Bounces written for people, as Exim, qmail, Postfix, Sendmail, Exchange, Lotus, Google and others send them without
- * an RFC 3464 report. Takes a message; returns the same as `readDsn`, or null if no known form is recognised. A form is
- * recognised by phrases that only its program writes, never by a mere mention of failure. One pass over at most 64 KiB
- * and 1000 lines; the copy of the original message is not read.
+ * an RFC 3464 report. Takes a message; returns the same as `readDsn`, or null if it is none. A form is recognised by
+ * phrases that only its program writes, never by a mere mention of failure. In other forms and languages, what a mail
+ * system sends is a bounce of the addresses that it names with a code. One pass over at most 64 KiB and 1000 lines; the
+ * copy of the original message is not read.
  */
 import { answersBySubject } from './auto-reply.ts';
+import { textIn } from './decode-words.ts';
 import type { DsnAction, DsnRecipient, DsnReport } from './dsn.ts';
-import { returnedFields } from './dsn.ts';
+import { isFromMailSystem, isPassedOn, returnedFields } from './dsn.ts';
 import { bodyOf, fieldOf, type MimePart, ownParts } from './mime-tree.ts';
 import { readableText, textOfOctets } from './readable-text.ts';
 
@@ -69,6 +71,8 @@ const ORIGINAL = [
   '--- the header of the original message',
   '----- message header follows',
   '----- unsent message follows',
+  '\nreturn-path: ',
+  '\nreceived: from ',
 ];
 
 const MAX_TEXT = 64 * 1024;
@@ -82,6 +86,21 @@ const RECIPIENT_LINE =
   /^[ \t]{0,16}(?:to: )?[<'"(]{0,2}([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253})[>'")]{0,2}(?:<mailto:[^<>\s]{1,330}>)?(?::|\s|$)/i;
 /** `550 5.1.1 …`, `550-5.1.1 …`, `#550 5.1.1 …`. */
 const REPLY = /(?:^|[^0-9.])([45]\d\d)[ \-#]{1,3}([45]\.\d{1,3}\.\d{1,3})?/;
+/** How texts of one kind name a recipient, and a reply. */
+interface Naming {
+  line: RegExp;
+  reply: RegExp;
+}
+const IN_KNOWN_FORM: Naming = { line: RECIPIENT_LINE, reply: REPLY };
+/**
+ * An address anywhere in a line, after a label in any language: `收件人：a@b`. A reply has an enhanced code, or stands where
+ * a quotation begins, so that `550 KB` and `500 Main Street` are none.
+ */
+const IN_ANY_FORM: Naming = {
+  line: new RegExp(`(?!['\`])(${ADDRESS.source})`),
+  reply:
+    /(?:^|[^0-9.])([45]\d\d)(?:[ \-#]{1,3}([45]\.\d{1,3}\.\d{1,3})|(?<=(?:[:：'"<>#\])]|\b(?:error|code|status|said|says|reply|response))[ \t]{0,3}\d{3})[ -](?![\d-]|[kmg]i?b\b|bytes\b))/i,
+};
 const STATUS = /(?:^|[^0-9.])([45]\.\d{1,3}\.\d{1,3})(?![0-9.])/;
 
 /** The bounce in `mail`, or null. */
@@ -89,26 +108,57 @@ export function readTextBounce(mail: MimePart): DsnReport | null {
   const whole = firstText(mail);
   const lower = whole.toLowerCase();
   // A person's answer may repeat a report that they received, but it is still an answer.
-  if (answersBySubject(mail)) return null;
+  if (answersBySubject(mail) || isPassedOn(mail)) return null;
   const failedHeader = fieldOf(mail, 'x-failed-recipients');
   const isKnown = Object.values(FORMS).some((phrases) => phrases.some((phrase) => lower.includes(phrase)));
-  if (!isKnown && failedHeader === null) return null;
+  // A template of Exim's may be in any language, and is marked as an automatic reply.
+  const isOfProgram =
+    isFromMailSystem(mail) && !/^auto-replied\b/i.test(fieldOf(mail, 'auto-submitted') ?? '');
   const text = whole.slice(0, cutAt(lower));
   const action: DsnAction = DELAYED.some((phrase) => lower.includes(phrase)) ? 'delayed' : 'failed';
-  const found = recipientsIn(text, action);
+  const found = isKnown || failedHeader !== null ? recipientsIn(text, action, IN_KNOWN_FORM) : [];
   for (const address of headerAddresses(failedHeader)) {
     if (found.length < MAX_RECIPIENTS && !found.some((one) => one.finalRecipient === address))
-      found.push(recipient(address, '', action));
+      found.push(recipient(address, '', action, IN_KNOWN_FORM));
   }
-  if (found.length === 0) return null;
+  if (found.length === 0) {
+    const recipients = isKnown || isOfProgram ? codedRecipientsIn(mail, text, action) : [];
+    return recipients.length === 0 ? null : { reportingMta: '', recipients, returned: returnedFields(mail) };
+  }
   const recipients = found.map((one) => {
-    if (one.diagnostic === '') return withWords(one, wordsOf(text));
+    if (one.diagnostic === '') return withWords(one, wordsOf(text, IN_KNOWN_FORM), IN_KNOWN_FORM);
     if (one.status !== null || one.isSmtp || found.length > 1) return one;
     // The reason is in plain words beside the address, and the code is further below.
-    const coded = withWords(one, wordsOf(text));
+    const coded = withWords(one, wordsOf(text, IN_KNOWN_FORM), IN_KNOWN_FORM);
     return coded.status === null ? one : coded;
   });
   return { reportingMta: '', recipients, returned: returnedFields(mail) };
+}
+
+/**
+ * What a text in an unknown form or language says: each address with a code beside it, or the one address with the code
+ * of the text. A temporary code alone does not say that the delivery was given up.
+ */
+function codedRecipientsIn(mail: MimePart, text: string, given: DsnAction): DsnRecipient[] {
+  const ours = `${fieldOf(mail, 'from') ?? ''} ${fieldOf(mail, 'to') ?? ''}`.toLowerCase();
+  const named = recipientsIn(text, given, IN_ANY_FORM).filter(
+    ({ finalRecipient }) => !ours.includes((finalRecipient ?? '').toLowerCase()),
+  );
+  const [only] = named;
+  const read =
+    only !== undefined && named.length === 1 && !isCoded(only)
+      ? [withWords(only, wordsOf(text, IN_ANY_FORM), IN_ANY_FORM)]
+      : named;
+  return read.filter(isCoded).map((one) => ({ ...one, action: /^4/.test(codeOf(one)) ? 'delayed' : given }));
+}
+
+/** The enhanced code, or the reply code without one. */
+function codeOf({ status, diagnostic, isSmtp }: DsnRecipient): string {
+  return status ?? (isSmtp ? diagnostic : '');
+}
+
+function isCoded(one: DsnRecipient): boolean {
+  return codeOf(one) !== '';
 }
 
 /** A report whose fields lack reasons, with those of its text for people: Exim writes only there what failed at its own host. */
@@ -129,8 +179,8 @@ export function withReasonsOf(mail: MimePart, report: DsnReport): DsnReport {
 function firstText(mail: MimePart): string {
   let html = '';
   for (const part of ownParts(mail)) {
-    if (part.type === 'text/plain') return readableText(textOfOctets(bodyOf(part, MAX_TEXT)));
-    if (part.type === 'text/html' && html === '') html = textOfOctets(bodyOf(part, MAX_TEXT));
+    if (part.type === 'text/plain') return readableText(textOf(part));
+    if (part.type === 'text/html' && html === '') html = textOf(part);
   }
   // Good enough to find phrases and codes: each tag counts as a line end.
   return readableText(
@@ -142,6 +192,13 @@ function firstText(mail: MimePart): string {
   );
 }
 
+function textOf(part: MimePart): string {
+  const body = bodyOf(part, MAX_TEXT);
+  const charset = (part.parameters.get('charset') ?? 'utf-8').toLowerCase();
+  const isUsual = charset === 'utf-8' || charset === 'us-ascii';
+  return (isUsual ? null : textIn(charset, body)) ?? textOfOctets(body);
+}
+
 function cutAt(lower: string): number {
   let end = lower.length;
   for (const phrase of ORIGINAL) {
@@ -151,29 +208,34 @@ function cutAt(lower: string): number {
   return end;
 }
 
-/** Each recipient line with the lines below it, up to an empty one, as its reason. */
-function recipientsIn(text: string, action: DsnAction): DsnRecipient[] {
+/**
+ * Each line that names a recipient by `naming` with the lines below it, up to an empty one, as its reason. Of several about
+ * one address the first with a code counts.
+ */
+function recipientsIn(text: string, action: DsnAction, naming: Naming): DsnRecipient[] {
   const found: DsnRecipient[] = [];
   let address: string | null = null;
   let words = '';
   const keep = (): void => {
-    if (
-      address !== null &&
-      found.length < MAX_RECIPIENTS &&
-      !found.some((one) => one.finalRecipient === address)
-    )
-      found.push(recipient(address, words, action));
+    const known = found.findIndex((one) => one.finalRecipient === address);
+    if (address !== null && known === -1 && found.length < MAX_RECIPIENTS)
+      found.push(recipient(address, words, action, naming));
+    else if (address !== null && known !== -1 && !isCoded(found[known] as DsnRecipient)) {
+      const again = recipient(address, words, action, naming);
+      if (isCoded(again)) found[known] = again;
+    }
     address = null;
     words = '';
   };
   for (const raw of text.split('\n', MAX_LINES)) {
     const line = raw.slice(0, MAX_LINE);
-    const match = RECIPIENT_LINE.exec(line);
+    const match = naming.line.exec(line);
     // The same address directly below is a wrapped line of the reason.
     if (match !== null && match[1] !== address) {
       keep();
       address = match[1] as string;
-      words = line.slice(match[0].length).trim();
+      // The code may be before the address.
+      words = (naming === IN_ANY_FORM ? line : line.slice(match[0].length)).trim();
     } else if (line.trim() === '') keep();
     else if (address !== null && words.length < MAX_DIAGNOSTIC) words += ` ${line.trim()}`;
   }
@@ -189,7 +251,7 @@ function headerAddresses(value: string | null): string[] {
     .filter((address) => address !== '');
 }
 
-function recipient(address: string, words: string, action: DsnAction): DsnRecipient {
+function recipient(address: string, words: string, action: DsnAction, naming: Naming): DsnRecipient {
   const empty: DsnRecipient = {
     action,
     status: null,
@@ -199,13 +261,13 @@ function recipient(address: string, words: string, action: DsnAction): DsnRecipi
     originalRecipient: null,
     remoteMta: '',
   };
-  return withWords(empty, words);
+  return withWords(empty, words, naming);
 }
 
 /** The reason from its SMTP reply on, if it contains one. */
-function withWords(one: DsnRecipient, given: string): DsnRecipient {
+function withWords(one: DsnRecipient, given: string, naming: Naming): DsnRecipient {
   const words = given.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
-  const reply = REPLY.exec(words);
+  const reply = naming.reply.exec(words);
   const status = reply?.[2] ?? STATUS.exec(words)?.[1] ?? null;
   const at = reply === null ? 0 : words.indexOf(reply[1] as string, reply.index);
   const diagnostic = words.slice(at).replace(/^([45]\d\d)[ \-#]{1,3}/, '$1 ');
@@ -213,9 +275,9 @@ function withWords(one: DsnRecipient, given: string): DsnRecipient {
 }
 
 /** If the recipient's own lines say nothing: the lines with a code or a reason, from anywhere in the text. */
-function wordsOf(text: string): string {
+function wordsOf(text: string, { reply }: Naming): string {
   const lines = text.split('\n', MAX_LINES).map((line) => line.slice(0, MAX_LINE).trim());
-  const coded = lines.findIndex((line) => REPLY.test(line) || STATUS.test(line));
+  const coded = lines.findIndex((line) => reply.test(line) || STATUS.test(line));
   if (coded !== -1) return lines.slice(coded, coded + 3).join(' ');
   const because = lines.findIndex((line) => /^because:?$/i.test(line));
   return because === -1 ? '' : (lines.slice(because + 1).find((line) => line !== '') ?? '');

@@ -21,7 +21,7 @@ export function decodeWords(value: string): string {
   let runCharset = '';
   let run: Buffer[] = [];
   const endRun = (): void => {
-    if (run.length > 0) out += textOf(Buffer.concat(run), runCharset) ?? '';
+    if (run.length > 0) out += textIn(runCharset, Buffer.concat(run)) ?? '';
     run = [];
   };
   for (const match of text.matchAll(WORD)) {
@@ -34,7 +34,7 @@ export function decodeWords(value: string): string {
     from = match.index + whole.length;
     const bytes = encoding.toUpperCase() === 'B' ? Buffer.from(payload, 'base64') : fromQ(payload);
     const lower = charset.toLowerCase();
-    if (textOf(bytes, lower) === null) {
+    if (textIn(lower, bytes) === null) {
       endRun();
       out += whole;
       afterWord = false;
@@ -49,8 +49,8 @@ export function decodeWords(value: string): string {
   return (out + text.slice(from)).replace(CONTROLS, ' ');
 }
 
-/** Octets as text, or null for an unknown charset. */
-function textOf(bytes: Uint8Array, charset: string): string | null {
+/** Octets of a charset (lower case) as text, or null for an unknown charset. */
+export function textIn(charset: string, bytes: Uint8Array): string | null {
   try {
     return new TextDecoder(charset === 'us-ascii' ? 'utf-8' : charset).decode(bytes);
   } catch {

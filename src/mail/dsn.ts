@@ -4,7 +4,7 @@
  * trusted: the address that the report was sent to says which delivery it concerns.
  */
 import { decodeWords } from './decode-words.ts';
-import { bodyOf, type MimePart, ownParts, walkParts } from './mime-tree.ts';
+import { bodyOf, fieldOf, type MimePart, ownParts, walkParts } from './mime-tree.ts';
 import { rawFieldValue, readHeaderLines } from './raw-header.ts';
 import { readableText } from './readable-text.ts';
 
@@ -60,11 +60,32 @@ const MAX_BLOCKS = 2 * MAX_RECIPIENTS;
 const ENHANCED = /\b([245]\.\d{1,3}\.\d{1,3})\b/;
 const SMTP_CODE = /^\s{0,20}[2-5]\d\d(?![0-9.])/;
 
+/** In `From`: what mail systems call themselves, in any language. */
+const MAIL_SYSTEM =
+  /\b(?:mailer|mail|m)?[-_. ]?daemon\b|\bpost[-_]?master\b|\bmail (?:delivery|system|administrator)\b|\bmail[-_]?admin|\bmicrosoftexchange[0-9a-f]{8}|^(?:<>)?$/;
+/** How subjects of answers and of mail that was passed on begin. */
+const PASSED_ON =
+  /^(?:re|fwd?|aw|wg|tr|rv|sv|vs|antw|odp|pd|enc|rif|vb|vl|ynt|ilt|doorst|ang|res|r|i)\s?(?:\[\d{1,3}\]\s?)?[:：]|^(?:回复|回覆|答复|转发|轉寄|返信|転送|답장|회신|전달)\s?[:：]/i;
+
+/** Whether a mail system sent `mail`, by its name. */
+export function isFromMailSystem(mail: MimePart): boolean {
+  return MAIL_SYSTEM.test(decodeWords(fieldOf(mail, 'from') ?? '').toLowerCase());
+}
+
+/** Whether a person answers or passes on what somebody else wrote, such as a report that they received themselves. */
+export function isPassedOn(mail: MimePart): boolean {
+  if (mail.type === 'multipart/report' || isFromMailSystem(mail)) return false;
+  return (
+    fieldOf(mail, 'in-reply-to') !== null ||
+    PASSED_ON.test(decodeWords(fieldOf(mail, 'subject') ?? '').trim())
+  );
+}
+
 /** The report in `mail`, or null. Every per-recipient block counts, also those without an action (RFC 3464 §2.3). */
 export function readDsn(mail: MimePart): DsnReport | null {
   // A report that this report is about is inside the returned message.
   const status = [...ownParts(mail)].find(({ type }) => STATUS_TYPES.has(type));
-  if (status === undefined) return null;
+  if (status === undefined || isPassedOn(mail)) return null;
   const recipients: DsnRecipient[] = [];
   let reportingMta = '';
   let blocks = 0;

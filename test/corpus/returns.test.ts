@@ -90,6 +90,65 @@ describe('reports of failure', () => {
     expect(only).toMatch(/^failed ann@reader\.example .*5\.1\.10/);
   });
 
+  const told = (from: string, text: string, { charset = 'utf-8', subject = 'x', more = '' } = {}): string[] => {
+    const head = `From: ${from}\r\nTo: b-token@bounces.example.com\r\nSubject: ${subject}\r\n${more}`;
+    const bytes = Buffer.concat([
+      Buffer.from(`${head}Content-Type: text/plain; charset=${charset}\r\n\r\n`),
+      charset === 'utf-8' ? Buffer.from(text) : Buffer.from(text, 'latin1'),
+    ]);
+    return (readAll(bytes).report?.recipients ?? []).map(
+      ({ action, finalRecipient, status, diagnostic }) => `${action} ${finalRecipient} ${status ?? '-'} ${diagnostic}`,
+    );
+  };
+  const RESOLVER = '#550 5.1.1 RESOLVER.ADR.RecipNotFound; not found ##';
+
+  it.each([
+    ['postmaster@reader.example', `No se pudo entregar a:\n\nann@reader.example\n\nInformación:\n${RESOLVER}`],
+    ['postmaster@reader.example', `Bezorging is mislukt:\n\nann@reader.example\n\nGegevens:\n${RESOLVER}`],
+    ['postmaster@reader.example', `Nie można dostarczyć:\n\nann@reader.example\n\n${RESOLVER}`],
+    ['postmaster@reader.example', `Сбой доставки:\n\nann@reader.example\n\n${RESOLVER}`],
+    ['postmaster@reader.example', `配信に失敗しました:\n\nann@reader.example\n\n${RESOLVER}`],
+    ['Postmaster@163.example', '收件人：ann@reader.example\n\n退信原因：\nRCPT TO: 550 5.1.1 User not found'],
+    ['MAILER-DAEMON@reader.example', 'Failed to deliver to \'ann@reader.example\'\nSMTP module reports:\n host says:\n 550 5.1.1 no user'],
+    ['MDaemon@reader.example', 'Failed address: ann@reader.example\n\n 10:00:00: [1:2] 550 5.1.1 <ann@reader.example>, unknown'],
+    ['=?utf-8?B?5pS25Lu2?= <mailer-daemon@reader.example>', 'ann@reader.example: host said: 550 5.1.1 unknown'],
+  ])('are read in any language and form, where a mail system gives a code: %s', (from, text) => {
+    expect(told(from, text)).toEqual([expect.stringMatching(/^failed ann@reader\.example 5\.1\.1 550 5\.1\.1 /)]);
+  });
+
+  it('are read in the charset that they name', () => {
+    const text = Buffer.concat([Buffer.from('ann@reader.example '), Buffer.from('cdcbd0c5d4add2f2a3ba', 'hex')]);
+    const said = told('Postmaster@163.example', `${text.toString('latin1')}550 User not found`, { charset: 'gb18030' });
+    expect(said).toEqual(['failed ann@reader.example - 550 User not found']);
+  });
+
+  it('are delays in an unknown form where the code is temporary', () => {
+    expect(told('MAILER-DAEMON@x.example', 'Задержано:\n\n<ann@reader.example>: 451 4.3.0 wait')).toEqual([
+      'delayed ann@reader.example 4.3.0 451 4.3.0 wait',
+    ]);
+  });
+
+  it.each([
+    ['postmaster@reader.example', 'Your message to ann@reader.example (550 KB) is in quarantine.\n\n500 Main Street'],
+    ['postmaster@reader.example', 'Delivered to ann@reader.example.\n\nCall +1 (555) 550-1234.'],
+    ['Ann <ann@reader.example>', 'I got this:\nann@reader.example: 550 5.1.1 unknown'],
+  ])('are not what only looks so: %s %s', (from, text) => expect(told(from, text)).toEqual([]));
+
+  it.each([
+    { subject: 'Fwd: failure notice' },
+    { subject: 'AW: Unzustellbar' },
+    { subject: '=?utf-8?B?6L2s5Y+R77ya?= x' },
+    { more: 'In-Reply-To: <1@example.com>\r\n' },
+  ])('are not what a person passes on: %j', (how) => {
+    const text = 'This is the mail system at host mx.example.\n\n<ann@reader.example>: 550 5.1.1 User unknown';
+    expect(told('Bob <bob@reader.example>', text, how)).toEqual([]);
+    expect(told('MAILER-DAEMON@mx.example', text, how)).toHaveLength(1);
+    const subject = how.subject ?? 'x';
+    const parts = `Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\nFinal-Recipient: rfc822; ann@reader.example\r\nStatus: 5.1.1\r\n--b--\r\n`;
+    const passedOn = `From: Bob <bob@reader.example>\r\nSubject: ${subject}\r\n${how.more ?? ''}${parts}`;
+    expect(readAll(Buffer.from(passedOn)).report).toBeNull();
+  });
+
   it('name a plus address as it is, and undo xtext only where it is xtext', () => {
     const { report } = readAll(load('dsn-plus-address.eml'));
     expect(report?.recipients.map((one) => [one.finalRecipient, one.originalRecipient])).toEqual([

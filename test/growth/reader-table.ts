@@ -52,11 +52,11 @@ import {
   textParameter,
   typeFromFilename,
 } from '../../src/mail/content-type.ts';
-import { decodeWords } from '../../src/mail/decode-words.ts';
+import { decodeWords, textIn } from '../../src/mail/decode-words.ts';
 import { bodyHash, bodyHashInTurns, headerFields } from '../../src/mail/dkim-canonical.ts';
 import { verifyDkim } from '../../src/mail/dkim-verify.ts';
 import { readDmarcReport } from '../../src/mail/dmarc-report.ts';
-import { readDsn, returnedFields } from '../../src/mail/dsn.ts';
+import { isFromMailSystem, isPassedOn, readDsn, returnedFields } from '../../src/mail/dsn.ts';
 import { isSevenBitMessage } from '../../src/mail/dsn-writer.ts';
 import { encodeWords } from '../../src/mail/encoded-word.ts';
 import { cleanHeaderText, foldBracketed, foldUnstructured } from '../../src/mail/header-fold.ts';
@@ -403,6 +403,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
     decodeWords(`=?utf-8?q?${text}`),
     decodeWords(`=?utf-8?b?${text}?=`),
   ],
+  'mail/decode-words.ts textIn': (text) =>
+    ['gb18030', 'iso-2022-jp', text].map((charset) => textIn(charset, Buffer.from(text, 'latin1'))),
   'mail/dkim-canonical.ts bodyHash': (text) => bodyHash(bytes(text.replace(/\r\n|\r|\n/g, '\r\n')), 0),
   'mail/dkim-canonical.ts bodyHashInTurns': (text) =>
     bodyHashInTurns(bytes(text.replace(/\r\n|\r|\n/g, '\r\n')), 0, () => undefined),
@@ -431,6 +433,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
       await readDmarcReport(readMime(message), () => undefined);
     }
   },
+  'mail/dsn.ts isFromMailSystem': eachMail((message) => isFromMailSystem(readMime(message))),
+  'mail/dsn.ts isPassedOn': eachMail((message) => isPassedOn(readMime(message))),
   'mail/dsn.ts readDsn': eachMail((message) => readDsn(readMime(message))),
   'mail/dsn.ts returnedFields': eachMail((message) => returnedFields(readMime(message))),
   'mail/dsn-writer.ts isSevenBitMessage': (text) => isSevenBitMessage(bytes(text)),
