@@ -46,6 +46,30 @@ describe('a report that a recipient failed', () => {
     expect(factOf({ diagnostic: said, status }).lastCode).toBe(450);
   });
 
+  it('suppresses nobody where it quotes a success', () => {
+    const fact = factOf({ diagnostic: '250 2.1.5 OK' });
+    expect(fact).toMatchObject({ class: 'recipient_invalid', suppress: null });
+  });
+
+  it.each([
+    ['ann@mail.shop.example.net', 'Bounce'],
+    ['ann@mailbox.example', undefined],
+    ['a.smith@shop.example.net', undefined],
+  ])('that was sent to ours first, and is about %s', (finalRecipient, reason) => {
+    expect(factOf({ finalRecipient, originalRecipient: SUBJECT.address }).suppress?.reason).toBe(reason);
+  });
+
+  it('names ours also with a domain in its own letters', () => {
+    const subject = { ...SUBJECT, address: 'ann@xn--bcher-kva.example' };
+    const report = {
+      reportingMta: '',
+      recipients: [{ ...BLOCK, finalRecipient: 'Ann@Bücher.example' }],
+      returned: [],
+    };
+    const fact = bounceFact(subject, byAddress(report), { mayWait: false, shared: true }, DEPS);
+    expect(fact?.kind).toBe('bounce');
+  });
+
   it('has no code where it quotes no SMTP reply', () => {
     const fact = factOf({ isSmtp: false, diagnostic: 'mailbox disabled' });
     expect(fact.lastCode).toBe(0);

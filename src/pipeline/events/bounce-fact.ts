@@ -3,7 +3,7 @@
  * a reply during delivery. The address that the report came to identifies the delivery. If a report names another
  * recipient, it is about a forwarding, and rarely about the address that we sent to.
  */
-
+import { aLabels } from '../../mail/address.ts';
 import { domainOfAddress, isAtOrBelow } from '../../mail/address-text.ts';
 import type { DsnRecipient, DsnReport, ReportField } from '../../mail/dsn.ts';
 import type { Bounce } from '../../model/bounce.ts';
@@ -26,7 +26,7 @@ interface Deps {
 /** A report, and its blocks by the addresses that they name. */
 export interface BounceReport {
   report: DsnReport;
-  /** By `suppressionKey`; in the order of the report. */
+  /** By `keyOf`; in the order of the report. */
   named: ReadonlyMap<string, Named>;
 }
 
@@ -62,7 +62,7 @@ export function byAddress(report: DsnReport): BounceReport {
   const named = new Map<string, Named>();
   const add = (address: string | null, as: keyof Named, one: DsnRecipient) => {
     if (address === null) return;
-    const key = suppressionKey(address);
+    const key = keyOf(address);
     const known = named.get(key);
     if (known !== undefined) known[as].push(one);
     else named.set(key, { direct: [], traced: [], [as]: [one] });
@@ -72,6 +72,12 @@ export function byAddress(report: DsnReport): BounceReport {
     add(one.originalRecipient, 'traced', one);
   }
   return { report, named };
+}
+
+/** An address for comparing. A report in UTF-8 may give the domain in its own letters (RFC 6533 §3). */
+function keyOf(address: string): string {
+  const at = address.lastIndexOf('@') + 1;
+  return suppressionKey(address.slice(0, at)) + aLabels(address.slice(at));
 }
 
 /**
@@ -87,7 +93,7 @@ export function bounceFact(
 ): ReturnFact | null {
   const choice = chooseBlock(
     subject,
-    named.get(suppressionKey(subject.address)) ?? NOT_NAMED,
+    named.get(keyOf(subject.address)) ?? NOT_NAMED,
     options.shared ? [] : report.recipients,
   );
   if (choice === null) return null;
@@ -164,7 +170,7 @@ function chooseBlock(
   return {
     one,
     forwarded: true,
-    elsewhere: traced.length > 0 || !isSameMailbox(one.finalRecipient, subject.address),
+    elsewhere: !isSameMailbox(one.finalRecipient, subject.address),
   };
 }
 
@@ -182,7 +188,7 @@ function worstOf(blocks: readonly DsnRecipient[]): DsnRecipient | null {
  * name. Another name of the same domain is another mailbox, such as a member of a group.
  */
 function isSameMailbox(a: string | null, b: string): boolean {
-  const [one, other] = [a ?? '', b].map((address) => address.toLowerCase()) as [string, string];
+  const [one, other] = [a ?? '', b].map(keyOf) as [string, string];
   const [x, y] = [domainOfAddress(one), domainOfAddress(other)];
   const isSameHouse = x !== '' && (isAtOrBelow(x, y) || isAtOrBelow(y, x));
   return isSameHouse && mailboxName(one) === mailboxName(other);
@@ -192,7 +198,10 @@ function mailboxName(address: string): string {
   return address.slice(0, address.lastIndexOf('@')).split('+', 1)[0] ?? '';
 }
 
-/** The SMTP reply if the report quotes one, otherwise its status in the form of a reply. */
+/**
+ * The SMTP reply if the report quotes one, otherwise its status in the form of a reply. A report that quotes a success
+ * contradicts itself: its status is told, and holds nothing against the address.
+ */
 function judge(
   one: DsnRecipient,
   report: DsnReport,
@@ -200,18 +209,19 @@ function judge(
 ): { verdict: Verdict; code: number; enhanced: string | null } {
   const said = one.isSmtp ? REPLY.exec(one.diagnostic.trim()) : null;
   const quoted = Number(said?.[1] ?? 0);
+  const isSuccess = quoted > 0 && quoted < 400;
   const code = quoted >= 400 ? quoted : one.status?.startsWith('4') ? 450 : 550;
-  const enhanced = said?.[2] ?? one.status;
+  const enhanced = (isSuccess ? null : said?.[2]) ?? one.status;
   const mx = one.remoteMta || report.reportingMta;
   const verdict = classifier.classify({
     stage: 'rcpt',
     code,
     enhanced,
-    text: one.diagnostic.replace(/^[2-5]\d\d[ -]/, ''),
+    text: isSuccess ? '' : one.diagnostic.replace(/^[2-5]\d\d[ -]/, ''),
     ...(mx === '' ? {} : { mx: mx.split(/[\s([]/, 1)[0] ?? mx }),
     origin: 'remote',
   });
-  return { verdict, code, enhanced };
+  return { verdict: isSuccess ? { ...verdict, suppress: 'no', confidence: 'low' } : verdict, code, enhanced };
 }
 
 function suppression(
