@@ -23,6 +23,8 @@ export interface FeedbackReport {
 
 const REPORT_TYPE = 'message/feedback-report';
 const MAX_BYTES = 64 * 1024;
+/** Some programs write empty lines between the fields. */
+const MAX_GROUPS = 40;
 /** Limit per kind; more are an attempt to guess. */
 const MAX_CANDIDATES = 4;
 
@@ -30,7 +32,7 @@ const MAX_CANDIDATES = 4;
 export function readFeedbackReport(mail: MimePart): FeedbackReport | null {
   const report = [...ownParts(mail)].find(({ type: kind }) => kind === REPORT_TYPE);
   if (report === undefined) return null;
-  const [fields = []] = fieldGroups(bodyOf(report, MAX_BYTES));
+  const fields = [...fieldGroups(bodyOf(report, MAX_BYTES), MAX_GROUPS)].flat();
   const type = (fieldValue(fields, 'feedback-type') ?? '').toLowerCase().slice(0, 40);
   if (!/^[a-z0-9-]{1,40}$/.test(type)) return null;
   return {

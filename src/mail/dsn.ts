@@ -54,9 +54,10 @@ const MAX_REPORT_BYTES = 256 * 1024;
 const MAX_FIELDS = 500;
 const MAX_VALUE_CHARS = 8 * 1024;
 const MAX_DIAGNOSTIC = 1024;
+const MAX_ADDRESS = 320;
 const MAX_RECIPIENTS = 1000;
-/** One is about the report itself; others that name nobody are an attempt to cost time. */
-const MAX_BLOCKS = 2 * MAX_RECIPIENTS;
+/** One is about the report itself; many others that name nobody are an attempt to cost time. */
+const MAX_GROUPS = 2 * MAX_RECIPIENTS;
 const ENHANCED = /\b([245]\.\d{1,3}\.\d{1,3})\b/;
 const SMTP_CODE = /^\s{0,20}[2-5]\d\d(?![0-9.])/;
 
@@ -88,10 +89,8 @@ export function readDsn(mail: MimePart): DsnReport | null {
   if (status === undefined || isPassedOn(mail)) return null;
   const recipients: DsnRecipient[] = [];
   let reportingMta = '';
-  let blocks = 0;
-  for (const fields of fieldGroups(bodyOf(status, MAX_REPORT_BYTES))) {
-    blocks += 1;
-    if (blocks > MAX_BLOCKS || recipients.length === MAX_RECIPIENTS) break;
+  for (const fields of blocksOf(bodyOf(status, MAX_REPORT_BYTES))) {
+    if (recipients.length === MAX_RECIPIENTS) break;
     reportingMta ||= typedValue(fieldValue(fields, 'reporting-mta')).value;
     const recipient = recipientOf(fields);
     if (recipient !== null) recipients.push(recipient);
@@ -126,13 +125,57 @@ export function fieldValue(fields: readonly ReportField[], name: string): string
   return fields.find((field) => field.name === name)?.value ?? null;
 }
 
-/** Groups of fields between empty lines (RFC 3464 §2.1). */
-export function* fieldGroups(text: Buffer): Generator<readonly ReportField[]> {
-  for (let at = 0; at < text.length; ) {
+/** The first `most` groups of fields between empty lines (RFC 3464 §2.1). */
+export function* fieldGroups(text: Buffer, most: number): Generator<readonly ReportField[]> {
+  let count = 0;
+  for (let at = 0; at < text.length && count < most; ) {
     const { fields, next } = reportFields(text, at);
-    if (fields.length > 0) yield fields;
+    if (fields.length > 0) {
+      yield fields;
+      count += 1;
+    }
     at = next;
   }
+}
+
+/** Fields of which a block has one (RFC 3464 §2.3). */
+const OF_ONE_BLOCK: ReadonlySet<string> = new Set([
+  'original-recipient',
+  'final-recipient',
+  'action',
+  'status',
+  'diagnostic-code',
+]);
+
+/**
+ * The blocks of a report: about itself, and about each recipient. Empty lines alone do not separate them, because some
+ * programs write one after each field, and others none between two recipients.
+ */
+function* blocksOf(text: Buffer): Generator<readonly ReportField[]> {
+  let block: ReportField[] = [];
+  let names = new Set<string>();
+  for (const group of fieldGroups(text, MAX_GROUPS)) {
+    const namesRecipient = group.some(
+      ({ name }) => name === 'final-recipient' || name === 'original-recipient',
+    );
+    const isMore =
+      names.has('final-recipient') &&
+      !namesRecipient &&
+      !group.some(({ name }) => name === 'reporting-mta' || (OF_ONE_BLOCK.has(name) && names.has(name)));
+    const parts = isMore ? [] : [block];
+    if (!isMore) [block, names] = [[], new Set()];
+    for (const field of group) {
+      const begins = field.name === 'final-recipient' || field.name === 'original-recipient';
+      if (begins && names.has(field.name)) {
+        parts.push(block);
+        [block, names] = [[], new Set()];
+      }
+      block.push(field);
+      names.add(field.name);
+    }
+    for (const part of parts) if (part.length > 0) yield part;
+  }
+  if (block.length > 0) yield block;
 }
 
 function recipientOf(fields: readonly ReportField[]): DsnRecipient | null {
@@ -140,22 +183,23 @@ function recipientOf(fields: readonly ReportField[]): DsnRecipient | null {
   const final = value('final-recipient');
   const original = value('original-recipient');
   const status = ENHANCED.exec(value('status') ?? '')?.[1] ?? null;
-  const action = actionOf(value('action'), status);
-  if ((final === null && original === null) || action === null) return null;
   const { type, value: words } = typedValue(decodeWords(value('diagnostic-code') ?? ''));
   const diagnostic = readableText(words).replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
+  const isSmtp = SMTP_CODE.test(diagnostic) && (type === 'smtp' || type === '');
+  const action = actionOf(value('action'), status ?? (isSmtp ? diagnostic : null));
+  if ((final === null && original === null) || action === null) return null;
   return {
     action,
     status,
     diagnostic,
-    isSmtp: SMTP_CODE.test(diagnostic) && (type === 'smtp' || type === ''),
+    isSmtp,
     finalRecipient: addressOf(final),
     originalRecipient: originalAddressOf(original),
     remoteMta: typedValue(value('remote-mta')).value.slice(0, 255),
   };
 }
 
-/** The action as written, or what the status means if there is none. */
+/** The action as written, or what the status or the reply means if there is none. */
 function actionOf(text: string | null, status: string | null): DsnAction | null {
   const word = /^[a-z]{1,20}/.exec((text ?? '').trim().toLowerCase())?.[0] ?? '';
   switch (word) {
@@ -190,13 +234,26 @@ function typedValue(text: string | null): { type: string; value: string } {
   return { type, value: text.slice(semicolon + 1).trim() };
 }
 
-/** `rfc822;<a@example.net>` → `a@example.net` as written (RFC 3464 §2.3.2); null if empty or invalid. */
+/**
+ * `rfc822;<a@example.net>` → `a@example.net` as written (RFC 3464 §2.3.2), without a name, a comment and `mailto:`; with
+ * type `utf-8`, `\x{E4}` is a character (RFC 6533 §3). null if empty or invalid.
+ */
 function addressOf(text: string | null): string | null {
   if (text === null) return null;
-  const { value } = typedValue(text);
-  const bare = value.replace(/^[<\s]{1,20}/, '').replace(/[>\s]{1,20}$/, '');
-  if (bare.length === 0 || bare.length > 320 || !bare.includes('@')) return null;
-  return readableText(bare);
+  const { type, value } = typedValue(text.slice(0, 2 * MAX_ADDRESS));
+  const named = /<([^<>]{1,340})>\s{0,20}$/.exec(value)?.[1] ?? value;
+  const bare = named
+    .replace(/\s\([^()]{0,200}\)$/, '')
+    .replace(/^[<\s]{1,20}/, '')
+    .replace(/[>\s]{1,20}$/, '')
+    .replace(/^mailto:/i, '');
+  if (bare.length === 0 || bare.length > MAX_ADDRESS || !bare.includes('@')) return null;
+  return readableText(type === 'utf-8' ? bare.replace(/\\x\{([0-9a-f]{2,6})\}/gi, characterOf) : bare);
+}
+
+function characterOf(written: string, hexadecimal: string): string {
+  const code = Number.parseInt(hexadecimal, 16);
+  return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? written : String.fromCodePoint(code);
 }
 
 /**

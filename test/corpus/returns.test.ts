@@ -157,6 +157,48 @@ describe('reports of failure', () => {
     ]);
   });
 
+  const fieldsOf = (fields: string, type = 'message/delivery-status'): string[] => {
+    const head = 'From: MAILER-DAEMON@x\r\nContent-Type: multipart/report; boundary=b\r\n\r\n--b\r\n';
+    const body = fields.replaceAll('\n', '\r\n');
+    const { report } = readAll(Buffer.from(`${head}Content-Type: ${type}\r\n\r\n${body}\r\n--b--\r\n`));
+    return (report?.recipients ?? []).map(
+      ({ action, finalRecipient, status, diagnostic }) => `${action} ${finalRecipient} ${status ?? '-'} ${diagnostic}`,
+    );
+  };
+  const MTA = 'Reporting-MTA: dns; mx.reader.example\n';
+  const ANN = 'Final-Recipient: rfc822; ann@reader.example\n';
+  const BOB = 'Final-Recipient: rfc822; bob@reader.example\n';
+  const WHY = 'Diagnostic-Code: smtp; 550 5.1.1 no\n';
+  const FAILED = 'failed ann@reader.example 5.1.1 550 5.1.1 no';
+
+  it('are put together where empty lines stand between their fields, or none between recipients', () => {
+    expect(fieldsOf(`${MTA}\n${ANN}\nAction: failed\n\nStatus: 5.1.1\n\n${WHY}`)).toEqual([FAILED]);
+    expect(
+      fieldsOf(`${MTA}\n${ANN}Action: failed\n\nStatus: 5.1.1\n${WHY}\n${BOB}Action: delivered\n\nStatus: 2.0.0`),
+    ).toEqual([FAILED, 'delivered bob@reader.example 2.0.0 ']);
+    expect(
+      fieldsOf(`${MTA}${BOB}Action: delivered\nStatus: 2.0.0\n${ANN}Action: failed\nStatus: 5.1.1\n${WHY}`),
+    ).toEqual(['delivered bob@reader.example 2.0.0 ', FAILED]);
+    // What names nobody says nothing of the recipient before it.
+    expect(fieldsOf(`${MTA}\n${BOB}Action: delivered\nStatus: 2.0.0\n\nAction: failed\nStatus: 5.1.1`)).toEqual([
+      'delivered bob@reader.example 2.0.0 ',
+    ]);
+  });
+
+  it.each([
+    'rfc822; ann@reader.example (Ann)',
+    'rfc822; "Ann Smith" <ann@reader.example>',
+    'RFC822;<mailto:ann@reader.example>',
+    'utf-8; a\\x{6E}n@reader.example',
+  ])('name an address however it is written: %s', (written) => {
+    expect(fieldsOf(`${MTA}\nFinal-Recipient: ${written}\nAction: failed\nStatus: 5.1.1\n${WHY}`)).toEqual([FAILED]);
+  });
+
+  it('have the action of the reply that they quote if they have no other', () => {
+    expect(fieldsOf(`${MTA}\n${ANN}${WHY}`)).toEqual(['failed ann@reader.example - 550 5.1.1 no']);
+    expect(fieldsOf(`${MTA}\n${ANN}Diagnostic-Code: smtp; 450 wait`)).toEqual(['delayed ann@reader.example - 450 wait']);
+  });
+
   it('bring back the header of the message', () => {
     const { report } = readAll(load('dsn-postfix.eml'));
     expect(report?.returned.map(({ name }) => name)).toEqual(['from', 'to', 'subject', 'x-postrider-ref']);
