@@ -3,6 +3,7 @@
  * the report says and every place in it that may contain one of our tokens, most reliable first; null if it is not such
  * a report. Providers leave out recipient and sender, so addresses are never used.
  */
+import { answersBySubject, isAutoReplied } from './auto-reply.ts';
 import { fieldGroups, fieldValue, type ReportField, returnedFields } from './dsn.ts';
 import { bodyOf, type MimePart, ownParts } from './mime-tree.ts';
 
@@ -33,8 +34,11 @@ export function readFeedbackReport(mail: MimePart): FeedbackReport | null {
   const report = [...ownParts(mail)].find(({ type: kind }) => kind === REPORT_TYPE);
   if (report === undefined) return null;
   const fields = [...fieldGroups(bodyOf(report, MAX_BYTES), MAX_GROUPS)].flat();
-  const type = (fieldValue(fields, 'feedback-type') ?? '').toLowerCase().slice(0, 40);
-  if (!/^[a-z0-9-]{1,40}$/.test(type)) return null;
+  // A comment may follow (RFC 5965 §3.5).
+  const type = /^[a-z0-9-]{1,40}(?![^\s(;])/.exec(
+    (fieldValue(fields, 'feedback-type') ?? '').toLowerCase(),
+  )?.[0];
+  if (type === undefined) return null;
   return {
     type,
     userAgent: (fieldValue(fields, 'user-agent') ?? '').slice(0, 100),
@@ -44,9 +48,10 @@ export function readFeedbackReport(mail: MimePart): FeedbackReport | null {
 
 /**
  * A complaint that is the reported message as an attachment and nothing else, as Microsoft's Junk Mail Reporting Program
- * sends them; null if there is none. Only for addresses that complaints alone are sent to.
+ * sends them; null if there is none. Only for addresses that complaints alone are sent to, where programs may answer too.
  */
 export function readAttachedComplaint(mail: MimePart): FeedbackReport | null {
+  if (answersBySubject(mail) || isAutoReplied(mail)) return null;
   if (![...ownParts(mail)].some(({ type }) => type === 'message/rfc822')) return null;
   return { type: 'abuse', userAgent: '', ...placesIn(mail, []) };
 }

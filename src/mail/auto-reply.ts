@@ -108,6 +108,11 @@ export function autoReplySign(mail: MimePart): string | null {
   return answersBySubject(mail) ? 'its subject' : null;
 }
 
+/** Whether a program marked it as its answer (RFC 3834 §5), as Exim marks bounces too. */
+export function isAutoReplied(mail: MimePart): boolean {
+  return /^auto-replied\b/i.test(fieldOf(mail, 'auto-submitted') ?? '');
+}
+
 /** Whether the subject begins as only automatic replies do; no failure report does. */
 export function answersBySubject(mail: MimePart): boolean {
   const subject = subjectOf(mail).toLowerCase();

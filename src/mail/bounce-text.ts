@@ -5,7 +5,7 @@
  * system sends is a bounce of the addresses that it names with a code. One pass over at most 64 KiB and 1000 lines; the
  * copy of the original message is not read.
  */
-import { answersBySubject } from './auto-reply.ts';
+import { answersBySubject, isAutoReplied } from './auto-reply.ts';
 import { textIn } from './decode-words.ts';
 import type { DsnAction, DsnRecipient, DsnReport } from './dsn.ts';
 import { isFromMailSystem, isPassedOn, returnedFields } from './dsn.ts';
@@ -111,9 +111,7 @@ export function readTextBounce(mail: MimePart): DsnReport | null {
   if (answersBySubject(mail) || isPassedOn(mail)) return null;
   const failedHeader = fieldOf(mail, 'x-failed-recipients');
   const isKnown = Object.values(FORMS).some((phrases) => phrases.some((phrase) => lower.includes(phrase)));
-  // A template of Exim's may be in any language, and is marked as an automatic reply.
-  const isOfProgram =
-    isFromMailSystem(mail) && !/^auto-replied\b/i.test(fieldOf(mail, 'auto-submitted') ?? '');
+  const isOfProgram = isFromMailSystem(mail) && !isAutoReplied(mail);
   const text = whole.slice(0, cutAt(lower));
   const action: DsnAction = DELAYED.some((phrase) => lower.includes(phrase)) ? 'delayed' : 'failed';
   const found = isKnown || failedHeader !== null ? recipientsIn(text, action, IN_KNOWN_FORM) : [];
@@ -179,7 +177,8 @@ export function withReasonsOf(mail: MimePart, report: DsnReport): DsnReport {
 function firstText(mail: MimePart): string {
   let html = '';
   for (const part of ownParts(mail)) {
-    if (part.type === 'text/plain') return readableText(textOf(part));
+    const plain = part.type === 'text/plain' ? textOf(part) : '';
+    if (plain.trim() !== '') return readableText(plain);
     if (part.type === 'text/html' && html === '') html = textOf(part);
   }
   // Good enough to find phrases and codes: each tag counts as a line end.

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../fakes/thread-cpu.ts';
-import { readFeedbackReport } from '../../src/mail/arf.ts';
+import { readAttachedComplaint, readFeedbackReport } from '../../src/mail/arf.ts';
 import { autoReplySign } from '../../src/mail/auto-reply.ts';
 import { readTextBounce, withReasonsOf } from '../../src/mail/bounce-text.ts';
 import { readDsn } from '../../src/mail/dsn.ts';
@@ -258,6 +258,34 @@ describe('feedback reports', () => {
     for (const name of names.filter((each) => !each.startsWith('arf'))) {
       expect(readAll(load(name)).feedback, name).toBeNull();
     }
+  });
+
+  const report = (fields: string) =>
+    Buffer.from(
+      `Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\nContent-Type: message/feedback-report\r\n\r\n${fields}\r\n--b--\r\n`,
+    );
+
+  it('are read over empty lines and comments', () => {
+    const spread = 'Feedback-Type: Abuse (spam)\r\n\r\nUser-Agent: X\r\n\r\nOriginal-Mail-From: <b-0@bounces.example.com>';
+    expect(readAll(report(spread)).feedback).toMatchObject({
+      ...{ type: 'abuse', userAgent: 'X' },
+      returnPaths: ['b-0@bounces.example.com'],
+    });
+    expect(readAll(report('Feedback-Type: a@b')).feedback).toBeNull();
+  });
+
+  it('may be an attachment alone, but not that of an automatic reply', () => {
+    const attached = (head: string) =>
+      readAttachedComplaint(
+        readMime(
+          Buffer.from(
+            `${head}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: message/rfc822\r\n\r\nX-Postrider-Ref: 0\r\n\r\nx\r\n--b--\r\n`,
+          ),
+        ),
+      );
+    expect(attached('Subject: complaint about message\r\n')?.references).toEqual(['0']);
+    for (const head of ['Auto-Submitted: auto-replied\r\n', 'Subject: Abwesenheit: x\r\n', 'Subject: 自动回复: x\r\n'])
+      expect(attached(head)).toBeNull();
   });
 });
 

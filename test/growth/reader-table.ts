@@ -43,7 +43,12 @@ import { aLabels, parseAddress, toALabelDomain } from '../../src/mail/address.ts
 import { addressProblem, domainOfAddress, isAscii } from '../../src/mail/address-text.ts';
 import { readAttachedComplaint, readFeedbackReport } from '../../src/mail/arf.ts';
 import { parseAuthor, shownDomains } from '../../src/mail/author-field.ts';
-import { answersBySubject, autoReplySign, subjectOf as mailSubject } from '../../src/mail/auto-reply.ts';
+import {
+  answersBySubject,
+  autoReplySign,
+  isAutoReplied,
+  subjectOf as mailSubject,
+} from '../../src/mail/auto-reply.ts';
 import { readTextBounce, withReasonsOf } from '../../src/mail/bounce-text.ts';
 import {
   isInvitation,
@@ -380,6 +385,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'mail/author-field.ts shownDomains': shownDomains,
   'mail/auto-reply.ts answersBySubject': eachMail((message) => answersBySubject(readMime(message))),
   'mail/auto-reply.ts autoReplySign': eachMail((message) => autoReplySign(readMime(message))),
+  'mail/auto-reply.ts isAutoReplied': eachMail((message) => isAutoReplied(readMime(message))),
   'mail/auto-reply.ts subjectOf': eachMail((message) => mailSubject(readMime(message))),
   'mail/bounce-text.ts readTextBounce': eachMail((message) => readTextBounce(readMime(message))),
   'mail/bounce-text.ts withReasonsOf': eachMail((message) => {
