@@ -138,10 +138,10 @@ export function* fieldGroups(text: Buffer, most: number): Generator<readonly Rep
   }
 }
 
+const RECIPIENT_FIELDS: ReadonlySet<string> = new Set(['original-recipient', 'final-recipient']);
 /** Fields of which a block has one (RFC 3464 §2.3). */
 const OF_ONE_BLOCK: ReadonlySet<string> = new Set([
-  'original-recipient',
-  'final-recipient',
+  ...RECIPIENT_FIELDS,
   'action',
   'status',
   'diagnostic-code',
@@ -155,18 +155,15 @@ function* blocksOf(text: Buffer): Generator<readonly ReportField[]> {
   let block: ReportField[] = [];
   let names = new Set<string>();
   for (const group of fieldGroups(text, MAX_GROUPS)) {
-    const namesRecipient = group.some(
-      ({ name }) => name === 'final-recipient' || name === 'original-recipient',
-    );
+    const namesRecipient = group.some(({ name }) => RECIPIENT_FIELDS.has(name));
     const isMore =
-      names.has('final-recipient') &&
-      !namesRecipient &&
+      (names.has('final-recipient') || names.has('original-recipient')) &&
+      !(namesRecipient && names.has('action')) &&
       !group.some(({ name }) => name === 'reporting-mta' || (OF_ONE_BLOCK.has(name) && names.has(name)));
     const parts = isMore ? [] : [block];
     if (!isMore) [block, names] = [[], new Set()];
     for (const field of group) {
-      const begins = field.name === 'final-recipient' || field.name === 'original-recipient';
-      if (begins && names.has(field.name)) {
+      if (RECIPIENT_FIELDS.has(field.name) && names.has(field.name)) {
         parts.push(block);
         [block, names] = [[], new Set()];
       }

@@ -157,10 +157,13 @@ describe('reports of failure', () => {
     ]);
   });
 
-  const fieldsOf = (fields: string, type = 'message/delivery-status'): string[] => {
+  const dsnOf = (fields: string): Buffer => {
     const head = 'From: MAILER-DAEMON@x\r\nContent-Type: multipart/report; boundary=b\r\n\r\n--b\r\n';
     const body = fields.replaceAll('\n', '\r\n');
-    const { report } = readAll(Buffer.from(`${head}Content-Type: ${type}\r\n\r\n${body}\r\n--b--\r\n`));
+    return Buffer.from(`${head}Content-Type: message/delivery-status\r\n\r\n${body}\r\n--b--\r\n`);
+  };
+  const fieldsOf = (fields: string): string[] => {
+    const { report } = readAll(dsnOf(fields));
     return (report?.recipients ?? []).map(
       ({ action, finalRecipient, status, diagnostic }) => `${action} ${finalRecipient} ${status ?? '-'} ${diagnostic}`,
     );
@@ -179,6 +182,13 @@ describe('reports of failure', () => {
     expect(
       fieldsOf(`${MTA}${BOB}Action: delivered\nStatus: 2.0.0\n${ANN}Action: failed\nStatus: 5.1.1\n${WHY}`),
     ).toEqual(['delivered bob@reader.example 2.0.0 ', FAILED]);
+    const original = 'Original-Recipient: rfc822; ann@reader.example\n';
+    const moved = 'Final-Recipient: rfc822; a@mx.reader.example\n';
+    const { report } = readAll(dsnOf(`${MTA}\n${original}\n${moved}\nAction: failed\n\nStatus: 5.1.1\n\n${BOB}\nStatus: 2.0.0`));
+    expect(report?.recipients.map((one) => [one.action, one.finalRecipient, one.originalRecipient])).toEqual([
+      ['failed', 'a@mx.reader.example', 'ann@reader.example'],
+      ['delivered', 'bob@reader.example', null],
+    ]);
     // What names nobody says nothing of the recipient before it.
     expect(fieldsOf(`${MTA}\n${BOB}Action: delivered\nStatus: 2.0.0\n\nAction: failed\nStatus: 5.1.1`)).toEqual([
       'delivered bob@reader.example 2.0.0 ',
