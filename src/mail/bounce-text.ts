@@ -86,22 +86,24 @@ const RECIPIENT_LINE =
   /^[ \t]{0,16}(?:to: )?[<'"(]{0,2}([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253})[>'")]{0,2}(?:<mailto:[^<>\s]{1,330}>)?(?::|\s|$)/i;
 /** `550 5.1.1 …`, `550-5.1.1 …`, `#550 5.1.1 …`. */
 const REPLY = /(?:^|[^0-9.])([45]\d\d)[ \-#]{1,3}([45]\.\d{1,3}\.\d{1,3})?/;
-/** How texts of one kind name a recipient, and a reply. */
+const STATUS = /(?:^|[^0-9.])([45]\.\d{1,3}\.\d{1,3})(?![0-9.])/;
+/** How texts of one kind name a recipient, and a reply or an enhanced code alone. */
 interface Naming {
   line: RegExp;
   reply: RegExp;
+  status: RegExp;
 }
-const IN_KNOWN_FORM: Naming = { line: RECIPIENT_LINE, reply: REPLY };
+const IN_KNOWN_FORM: Naming = { line: RECIPIENT_LINE, reply: REPLY, status: STATUS };
 /**
  * An address anywhere in a line, after a label in any language: `收件人：a@b`. A reply has an enhanced code, or stands where
- * a quotation begins, so that `550 KB` and `500 Main Street` are none.
+ * a quotation begins, so that `550 KB` and `500 Main Street` are none; nor is a date or a version an enhanced code.
  */
 const IN_ANY_FORM: Naming = {
   line: new RegExp(`(?!['\`])(${ADDRESS.source})`),
   reply:
     /(?:^|[^0-9.])([45]\d\d)(?:[ \-#]{1,3}([45]\.\d{1,3}\.\d{1,3})|(?<=(?:[:：'"<>#\])]|\b(?:error|code|status|said|says|reply|response))[ \t]{0,3}\d{3})[ -](?![\d-]|[kmg]i?b\b|bytes\b))/i,
+  status: /(?:[#([:：]|\b(?:status|code|error|dsn))[ \t]{0,3}#?([45]\.\d{1,3}\.\d{1,3})(?![0-9.])/i,
 };
-const STATUS = /(?:^|[^0-9.])([45]\.\d{1,3}\.\d{1,3})(?![0-9.])/;
 
 /** The bounce in `mail`, or null. */
 export function readTextBounce(mail: MimePart): DsnReport | null {
@@ -267,16 +269,16 @@ function recipient(address: string, words: string, action: DsnAction, naming: Na
 function withWords(one: DsnRecipient, given: string, naming: Naming): DsnRecipient {
   const words = given.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
   const reply = naming.reply.exec(words);
-  const status = reply?.[2] ?? STATUS.exec(words)?.[1] ?? null;
+  const status = reply?.[2] ?? naming.status.exec(words)?.[1] ?? null;
   const at = reply === null ? 0 : words.indexOf(reply[1] as string, reply.index);
   const diagnostic = words.slice(at).replace(/^([45]\d\d)[ \-#]{1,3}/, '$1 ');
   return { ...one, status, diagnostic, isSmtp: reply !== null };
 }
 
 /** If the recipient's own lines say nothing: the lines with a code or a reason, from anywhere in the text. */
-function wordsOf(text: string, { reply }: Naming): string {
+function wordsOf(text: string, { reply, status }: Naming): string {
   const lines = text.split('\n', MAX_LINES).map((line) => line.slice(0, MAX_LINE).trim());
-  const coded = lines.findIndex((line) => reply.test(line) || STATUS.test(line));
+  const coded = lines.findIndex((line) => reply.test(line) || status.test(line));
   if (coded !== -1) return lines.slice(coded, coded + 3).join(' ');
   const because = lines.findIndex((line) => /^because:?$/i.test(line));
   return because === -1 ? '' : (lines.slice(because + 1).find((line) => line !== '') ?? '');

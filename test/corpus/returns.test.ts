@@ -130,6 +130,7 @@ describe('reports of failure', () => {
 
   it.each([
     ['postmaster@reader.example', 'Your message to ann@reader.example (550 KB) is in quarantine.\n\n500 Main Street'],
+    ['postmaster@reader.example', 'Read by ann@reader.example on 5.1.12; filter version 5.1.1'],
     ['postmaster@reader.example', 'Delivered to ann@reader.example.\n\nCall +1 (555) 550-1234.'],
     ['Ann <ann@reader.example>', 'I got this:\nann@reader.example: 550 5.1.1 unknown'],
   ])('are not what only looks so: %s %s', (from, text) => expect(told(from, text)).toEqual([]));
