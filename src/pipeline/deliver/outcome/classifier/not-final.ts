@@ -3,6 +3,10 @@
  * sending failed, that the mailbox is in a state that ends by itself. Nobody says them of an address that does not exist,
  * whatever else is in the reply. Takes a normalised reply (normalise.ts); linear in it.
  */
+import { withoutHosts } from './host-names.ts';
+
+/** Addresses and links say nothing by the words in them: `busy@example.net`. */
+const NAMES = /\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}/g;
 
 /** "Check the address and try again" corrects the address, and asks for no patience. */
 const CORRECTING =
@@ -40,9 +44,9 @@ const FOR_THE_MOMENT = new RegExp(
  */
 const ENDS_BY_ITSELF = new RegExp(
   [
-    '\\byet\\b|\\bnot (?:fully |quite )?(?:ready|initiali[sz]ed)\\b|\\binitiali[sz]ing\\b|\\bbusy\\b|\\bawait(?:s|ing)\\b|\\b(?:requires?|needs?|needs to be|must be) (?:activat|verif|approv|confirm)|\\bmust (?:first )?log ?in\\b|\\buntil\\b|\\b(?:incomplete|unfinished|not (?:completed|finished))\\b|\\bread-?only\\b|\\bcorrupt|\\bdamaged\\b|\\bbroken\\b|\\bpending (?!(?:account )?(?:delet|remov|terminat|clos|cancel|suspen))',
+    '\\byet\\b|\\bnot (?:fully |quite )?(?:ready|initiali[sz]ed)\\b|\\binitiali[sz]ing\\b|\\bbusy\\b|\\bawait(?:s|ing)\\b|\\b(?:requires?|needs?|needs to be|must be) (?:activat|verif|approv|confirm)|\\bmust (?:first )?log ?in\\b|\\buntil (?!further)|\\b(?:incomplete|unfinished|not (?:completed|finished))\\b|\\bread-?only\\b|\\bcorrupt|\\bdamaged\\b|\\bbroken\\b|\\bpending (?!(?:account )?(?:delet|remov|terminat|clos|cancel|suspen))',
     '\\bbeing (?:migrat|mov|creat|restor|repair|rebuil|provision|set ?up|transfer|convert|upgrad|updat|cop[iy]|process|initiali|relocat|renam|backed|re-?index|activat|reactivat|configur|prepar|maintain|serviced|worked|recover|synchron|import|export|review|investigat|verif|check|scann|compact)',
-    '\\bwill be (?:back|available|(?:re-?)?activated|created|ready|enabled|restored|migrated|moved|set up|online|open|reachable)\\b|\\bin (?:the )?(?:process of|progress|transition|transit|recovery|preparation)\\b|\\b(?:under|undergoing|during|for) (?:\\w{1,20} )?(?:maintenance|repair|review|audit|upgrade|investigation|construction|migration|transition)\\b|\\b(?:maintenance|migration|repair|upgrade|rebuild|restore|sync|conversion) (?:is )?(?:mode|running|under ?way|required|in)\\b|\\b(?:is|are|currently) (?!being|missing|nothing|existing|refusing|rejecting|bouncing|blocking|denying|exceeding|failing|lacking|expiring|closing|leaving|receiving|accepting|working|overflowing)[a-z]{2,20}ing\\b|\\bmigrating\\b',
+    '\\bwill be (?:back|available|(?:re-?)?activated|created|ready|enabled|restored|migrated|moved|set up|online|open|reachable)\\b|\\bin (?:the )?(?:process of|progress|transition|transit|recovery|preparation)\\b|\\b(?:under|undergoing|during|for) (?:\\w{1,20} )?(?:maintenance|repair|review|audit|upgrade|investigation|construction|migration|transition)\\b|\\b(?:maintenance|migration|repair|upgrade|rebuild|restore|sync|conversion) (?:is )?(?:mode|running|under ?way|required|in)\\b|\\b(?:is|currently) (?!being|missing|nothing|existing|refusing|rejecting|bouncing|blocking|denying|exceeding|failing|lacking|expiring|closing|leaving|receiving|accepting|working|overflowing)[a-z]{2,20}ing\\b|\\bmigrating\\b',
     '\\b(?:mailbox|mail ?drop|maildir|account) (?:is )?(?:currently |already |now )?in use\\b|\\b(?:in use|locked|opened|used) by (?:another|other|a different)\\b',
     '\\bon (?:\\w{1,20} )?(?:vacation|holidays?|leave|sabbatical|business trip|trip|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\\b|\\bis (?:ill|sick)\\b|\\bout of (?:the )?office\\b|\\b(?:is|currently|am) away\\b|\\baway (?:until|till|from|for)\\b',
     // The same in other languages.
@@ -65,7 +69,8 @@ const ENDS_BY_ITSELF = new RegExp(
 
 /** `passing`: asks for patience, says that sending failed, or that it ends by itself. `moment`: it is so now. null: neither. */
 export function notFinalIn(subject: string): 'passing' | 'moment' | null {
-  if (FAILED_TO_SEND.test(subject) || LATER.test(subject.replace(CORRECTING, ' '))) return 'passing';
-  if (ENDS_BY_ITSELF.test(subject)) return 'passing';
-  return FOR_THE_MOMENT.test(subject) ? 'moment' : null;
+  const said = withoutHosts(subject.replace(NAMES, ' '));
+  if (FAILED_TO_SEND.test(said) || LATER.test(said.replace(CORRECTING, ' '))) return 'passing';
+  if (ENDS_BY_ITSELF.test(said)) return 'passing';
+  return FOR_THE_MOMENT.test(said) ? 'moment' : null;
 }
