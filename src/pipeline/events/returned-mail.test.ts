@@ -124,6 +124,18 @@ it.each([
   expect(events[1]?.at).toBeGreaterThanOrEqual(events[0]?.at ?? Number.NaN);
 });
 
+it.each([
+  ['MAILER-DAEMON@mx.example', 'x', ['bounced ann@reader.example'], ['ann@reader.example Bounce']],
+  ['Bob <bob@reader.example>', 'Fwd: x', ['return_noted ann@reader.example'], []],
+])('counts in any language where a mail system sent it: %s', async (from, subject, events, listed) => {
+  const { id } = await deliver();
+  const text = '配信に失敗しました:\r\n\r\nann@reader.example\r\n\r\n#550 5.1.1 RecipNotFound; not found ##';
+  const head = `From: ${from}\r\nSubject: ${subject}\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n`;
+  await take({ kind: 'delivery', deliveryId: id }, Buffer.from(head + text));
+  expect(await told()).toEqual(events);
+  expect(await suppressed()).toEqual(listed);
+});
+
 describe('a bounce that comes back', () => {
   const cases: [
     what: string,
