@@ -52,7 +52,7 @@ export async function openPostgresEnd(url: string, role: Role, clock: Clock): Pr
   try {
     if (role === 'target') {
       await checkRights(link);
-      await migrate(link, readMigrations('postgres'), clock);
+      await migrate(link, { migrations: readMigrations('postgres'), clock });
       await keepEras(link, clock);
     } else await requireCurrent();
     if (role !== 'look') await requireAlone();

@@ -351,7 +351,9 @@ describePostgres('several nodes on one PostgreSQL', () => {
       const breaking = toMigration(9999, 'ALTER TABLE delivery RENAME COLUMN state TO stage');
       const newer = async (changes: readonly Migration[], waitMs?: number) => {
         const link = await openLink(url, createStatements(), 'cold');
-        await migrate(link, [...known, ...changes], systemClock, waitMs).finally(() => link.end());
+        await migrate(link, { migrations: [...known, ...changes], clock: systemClock, waitMs }).finally(() =>
+          link.end(),
+        );
       };
       await Promise.all([newer([harmless]), postMany([one, two], 10).then((more) => ids.push(...more))]);
       await stopAll(one);

@@ -32,6 +32,7 @@ import { keepEras } from './engine/eras.ts';
 import { isConnectionLost, NotConnected, unavailableReason } from './engine/errors.ts';
 import { createHealth } from './engine/health.ts';
 import { createHints, hintOf } from './engine/hints.ts';
+import { lockHolder } from './engine/locks.ts';
 import { migrate } from './engine/migrate.ts';
 import { checkRights, checkSessions, openingError } from './engine/opening.ts';
 import type { OperationName, ParamsOf, Read, ResultOf, Write } from './engine/operation.ts';
@@ -85,6 +86,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   /** The lane of searches has one connection. */
   const searchLine = createAskerLine(1);
   const transactions = createTransactions({ connections, shared, clock, random });
+  const lockedBy = () => connections.use('quick', ({ db }) => lockHolder(db, 'writers'));
   const health = createHealth(clock, { probe, gaveUp, lockedBy }, log);
   const suppressions = createSignal<readonly SuppressionChange[]>();
   const hints = createHints({
@@ -114,12 +116,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     try {
       const link = await openLink(url, statements, 'cold', null);
       try {
-        const other = await openLink(url, statements, 'cold', link.timeline);
-        await checkSessions(link, other).finally(other.end);
-        await knowPlace(link);
-        await checkClock(link.db, clock);
-        await checkRights(link);
-        await migrate(link, migrations, clock);
+        const other = await openLink(url, statements, 'schema', link.timeline);
+        try {
+          await checkSessions(link, other);
+          await knowPlace(link);
+          await checkClock(link.db, clock);
+          await checkRights(link);
+          await migrate(other, { migrations, clock, log });
+        } finally {
+          await other.end();
+        }
         await checkOurs(link.db);
         await keepEras(link, clock);
         return link.timeline;
@@ -144,30 +150,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   async function probe(): Promise<void> {
     const row = { name: 'probed_at', value: String(clock.now()) };
     await connections.use('quick', ({ db }) => db.put('meta', 'name', row));
-  }
-
-  /**
-   * Who locks whole tables comes first, then who has locked rows for longest. Readers of rows lock nothing that a server of ours
-   * needs. Autovacuum has no role, and gives way.
-   */
-  async function lockedBy(): Promise<string | null> {
-    const holder = await connections.use('quick', ({ db }) =>
-      db.get<{ pid: number | null; role: string; program: string | null; prepared: string | null }>(
-        `SELECT a.pid, coalesce(a.usename, p.owner) AS role, a.application_name AS program, p.gid AS prepared
-         FROM pg_locks l JOIN pg_class c ON c.oid = l.relation LEFT JOIN pg_stat_activity a USING (pid)
-         LEFT JOIN pg_locks x ON l.pid IS NULL AND x.locktype = 'transactionid' AND x.virtualtransaction = l.virtualtransaction
-         LEFT JOIN pg_prepared_xacts p ON p.transaction = x.transactionid
-         WHERE l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-           AND c.relnamespace = current_schema()::regnamespace AND l.mode <> 'AccessShareLock'
-           AND (p.gid IS NOT NULL OR a.usename IS NOT NULL AND a.application_name NOT LIKE 'postrider %')
-         ORDER BY l.mode IN ('RowShareLock', 'RowExclusiveLock'), coalesce(a.xact_start, p.prepared) LIMIT 1`,
-      ),
-    );
-    if (holder === undefined) return null;
-    const { pid, role, program, prepared } = holder;
-    return prepared === null
-      ? `process ${pid} of PostgreSQL (role ${role}, program "${program}") holds locks on its tables: wait for it, or end it with SELECT pg_terminate_backend(${pid})`
-      : `the prepared transaction "${prepared}" of PostgreSQL (role ${role}) holds locks on its tables: end it in that database with COMMIT PREPARED or ROLLBACK PREPARED, and its name in single quotes`;
   }
 
   /** If the network is silent, running calls would wait for their deadline, a search for half a minute. */

@@ -32,7 +32,7 @@ export interface TestDatabase {
 export async function testDatabase(name = 'store'): Promise<TestDatabase> {
   const url = await makeDatabase(`postrider_test_${process.env.VITEST_POOL_ID ?? '0'}_${name}`);
   const link = await openLink(url, createStatements(), 'cold');
-  await migrate(link, readMigrations('postgres'), systemClock);
+  await migrate(link, { migrations: readMigrations('postgres'), clock: systemClock });
   await keepEras(link, systemClock);
   const empty = () => link.exec(EMPTY).then(() => undefined);
   await empty();

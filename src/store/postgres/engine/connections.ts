@@ -38,8 +38,8 @@ const SIZES: Readonly<Record<Lane, number>> = {
   search: 1,
 };
 
-/** Connections outside the lanes: LISTEN, and a transfer, which counts whole tables. */
-type Apart = 'hints' | 'transfer';
+/** Connections outside the lanes: LISTEN, changes of the schema, and a transfer, which counts whole tables. */
+type Apart = 'hints' | 'schema' | 'transfer';
 
 const HOT: ReadonlySet<Lane | Apart> = new Set(['commit', 'settle', 'claim', 'quick', 'hints']);
 
@@ -52,6 +52,7 @@ const HOT_MS = { statement: 5_000, client: 8_000 };
 const COLD_MS = { statement: 30_000, client: 35_000 };
 /** As long as it takes. */
 const UNLIMITED = { statement: 0, client: 0 };
+const LONG: ReadonlySet<Lane | Apart> = new Set(['schema', 'transfer']);
 
 /**
  * Settings of every connection. If the server ends a transaction whose client is silent, its locks become free. Commits
@@ -234,7 +235,7 @@ async function timelineOf(opening: Promise<Link>): Promise<string> {
 }
 
 async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | Apart): Promise<Link> {
-  const times = HOT.has(lane) ? HOT_MS : lane === 'transfer' ? UNLIMITED : COLD_MS;
+  const times = HOT.has(lane) ? HOT_MS : LONG.has(lane) ? UNLIMITED : COLD_MS;
   // Our own socket, because the driver would wait for running statements before it closes one.
   const socket = new Socket();
   const client: Client = new pg.Client({

@@ -1,6 +1,6 @@
 /** Migrations of the PostgreSQL engine, and the schema they lead to. */
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../lib/clock.ts';
 import { readMigrations, toMigration } from '../../shared/migrations.ts';
 import { openPostgresStore } from '../open.ts';
@@ -20,7 +20,8 @@ describePostgres('migrations of PostgreSQL', () => {
   afterAll(() => database.close());
   beforeEach(() => database.link.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public').then(() => {}));
 
-  const apply = (migrations = readMigrations('postgres')) => migrate(database.link, migrations, systemClock);
+  const apply = (migrations = readMigrations('postgres')) =>
+    migrate(database.link, { migrations, clock: systemClock });
   const schema = () => database.use(schemaText);
 
   it('are numbered upwards, each number once', () => {
@@ -36,7 +37,9 @@ describePostgres('migrations of PostgreSQL', () => {
 
   it('change nothing the second time, and are applied once where several nodes start at once', async () => {
     const links = await Promise.all([1, 2, 3].map(() => openLink(database.url, createStatements(), 'cold')));
-    await Promise.all(links.map((link) => migrate(link, readMigrations('postgres'), systemClock)));
+    await Promise.all(
+      links.map((link) => migrate(link, { migrations: readMigrations('postgres'), clock: systemClock })),
+    );
     await Promise.all(links.map((link) => link.end()));
     const before = await schema();
     await apply();
@@ -65,17 +68,72 @@ describePostgres('migrations of PostgreSQL', () => {
         ago,
       );
     await beat(0);
-    await expect(migrate(database.link, next, systemClock, 300)).rejects.toMatchObject({
+    await expect(
+      migrate(database.link, { migrations: next, clock: systemClock, waitMs: 300 }),
+    ).rejects.toMatchObject({
       reason: 'older-nodes',
       message: expect.stringMatching(/after change number 9999: mx1 \(process 42\)\. Stop them/),
     });
     expect(await schema()).toBe(before);
     await database.link.db.run('DELETE FROM node');
     await beat(14_800);
-    expect(await migrate(database.link, next, systemClock, 5_000)).toBe(9999);
+    const log = vi.fn();
+    expect(await migrate(database.link, { migrations: next, clock: systemClock, waitMs: 5_000, log })).toBe(
+      9999,
+    );
+    expect(log.mock.calls[0]).toEqual([
+      'warn',
+      'waits until servers of an older version have stopped, which cannot work with the new schema',
+      { servers: 'mx1 (process 42)', seconds: 5 },
+    ]);
     await beat(0);
     // Nothing is missing, so nobody is asked.
-    await migrate(database.link, next, systemClock, 0);
+    await migrate(database.link, { migrations: next, clock: systemClock, waitMs: 0 });
+  });
+
+  it('take as long as they need', async () => {
+    const unlimited = `DO $$ BEGIN IF current_setting('statement_timeout') <> '0' THEN RAISE 'limited'; END IF; END $$`;
+    const migrations = [...readMigrations('postgres'), { version: 9999, sql: unlimited }];
+    await (await openPostgresStore({ url: database.url, clock: systemClock, migrations })).close();
+  });
+
+  it.each([
+    {
+      // Another node, or a server that waits for its turn at the table of migrations.
+      holds: 'LOCK TABLE migration IN EXCLUSIVE MODE',
+      told: { message: 'waits until another process has changed the schema of the database' },
+    },
+    {
+      holds: "SET application_name = 'pg_dump'; SELECT count(*) FROM node",
+      told: {
+        message: 'a change of the schema of the database waits for locks',
+        reason: expect.stringMatching(/^process \d+ .+"pg_dump"/),
+      },
+    },
+  ])('wait for who holds a lock, and say so: $holds', async ({ holds, told }) => {
+    const known = readMigrations('postgres');
+    await apply();
+    const other = await openLink(database.url, createStatements(), 'cold');
+    await other.exec(`BEGIN; ${holds}`);
+    const lines: unknown[] = [];
+    const waited = migrate(database.link, {
+      ...{
+        migrations: [...known, { version: 9999, sql: 'ALTER TABLE node ADD COLUMN x int' }],
+        clock: systemClock,
+      },
+      log: (_level, message, fields) => lines.push({ message, ...fields }),
+    });
+    await vi.waitFor(() => expect(lines).toContainEqual(expect.objectContaining(told)), 5_000);
+    await other.exec('ROLLBACK');
+    expect(await waited).toBe(9999);
+    await other.end();
+    const changed = {
+      message: 'the schema of the database is changed',
+      from: known.at(-1)?.version,
+      to: 9999,
+    };
+    expect(lines).toContainEqual(changed);
+    expect(lines.length).toBe(2);
   });
 
   describe('of a newer program', () => {
@@ -97,7 +155,7 @@ describePostgres('migrations of PostgreSQL', () => {
     it('are made under nodes that go on working with them, and older ones may still join', async () => {
       const one = await open();
       const epoch = await one.begin();
-      await migrate(database.link, [...known, harmless], systemClock, 0);
+      await migrate(database.link, { migrations: [...known, harmless], clock: systemClock, waitMs: 0 });
       expect(await one.store.heartbeat({ epoch, now: systemClock.now() })).toMatchObject({ kind: 'alive' });
       const another = await open();
       await another.begin();
@@ -109,7 +167,7 @@ describePostgres('migrations of PostgreSQL', () => {
       const one = await open();
       await one.begin();
       await expect(
-        migrate(database.link, [...known, harmless, breaking], systemClock, 0),
+        migrate(database.link, { migrations: [...known, harmless, breaking], clock: systemClock, waitMs: 0 }),
       ).rejects.toMatchObject({
         reason: 'older-nodes',
         message: expect.stringContaining('after change number 9999: mx1 (process 42)'),
@@ -122,7 +180,11 @@ describePostgres('migrations of PostgreSQL', () => {
       const epoch = await one.begin();
       await one.store.takeLeases({ epoch, names: ['upkeep'], quiet: [], now: systemClock.now() });
       await database.link.db.run('UPDATE node SET heartbeat_at = heartbeat_at - 15001');
-      await migrate(database.link, [...known, harmless, breaking], systemClock, 0);
+      await migrate(database.link, {
+        migrations: [...known, harmless, breaking],
+        clock: systemClock,
+        waitMs: 0,
+      });
       expect(await one.store.heartbeat({ epoch, now: systemClock.now() })).toEqual({ kind: 'ended' });
       await expect(one.begin()).rejects.toThrow('cannot work with it');
       expect(one.lost).toEqual([expect.stringMatching(/schema is number 9999.+ cannot work with it/)]);

@@ -9,9 +9,11 @@ import type { Clock } from '../../../lib/clock.ts';
 import { sleep } from '../../../lib/clock.ts';
 import type { Migration } from '../../shared/migrations.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
+import type { StoreLog } from '../../store.ts';
 import type { Link } from './connections.ts';
 import type { Db } from './db.ts';
 import { codeOf } from './errors.ts';
+import { lockHolder } from './locks.ts';
 
 /** A schema change that waits for locks makes everybody behind it wait, so it gives up soon and tries again. */
 const LOCK_MS = 200;
@@ -22,18 +24,34 @@ const ALIVE_MS = 15_000;
 const WAIT_MS = 20_000;
 const NEEDED = 'needed_schema';
 
-/** Applies missing changes; returns the version reached. Throws StoreRefused. */
-export async function migrate(
-  link: Link,
-  migrations: readonly Migration[],
-  clock: Clock,
-  waitMs: number = WAIT_MS,
-): Promise<number> {
-  await begin(link);
+export interface MigrateParams {
+  migrations: readonly Migration[];
+  clock: Clock;
+  /** How long nodes of an older version are waited for. */
+  waitMs?: number | undefined;
+  log?: StoreLog;
+}
+
+/**
+ * Applies missing changes; returns the version reached. A change takes as long as it needs, so the link must not limit its
+ * statements; that of another process is waited for. Throws StoreRefused.
+ */
+export async function migrate(link: Link, params: MigrateParams): Promise<number> {
+  const { migrations, clock, waitMs = WAIT_MS, log = () => {} } = params;
+  const isNew = await begin(link);
   const newest = migrations.at(-1)?.version ?? 0;
-  const endMs = clock.monotonicMs() + waitMs;
+  const told = new Set<string>();
+  const tell: StoreLog = (level, message, fields) => {
+    if (told.has(message)) return;
+    told.add(message);
+    log(level, message, fields);
+  };
+  const begins = (from: number) => {
+    if (!isNew) tell('info', 'the schema of the database is changed', { from, to: newest });
+  };
+  const patience = { link, clock, waitMs, endMs: clock.monotonicMs() + waitMs, tell };
   for (const migration of migrations) {
-    const version = await patiently(clock, endMs, () => apply(link, migration, newest));
+    const version = await patiently(patience, () => apply(link, migration, newest, begins));
     // A newer program has been here, so no change of this one is missing.
     if (version > newest) await requireKnown(link.db, newest);
   }
@@ -85,9 +103,9 @@ async function refuseElsewhere(db: Db): Promise<void> {
   );
 }
 
-/** Creates the table of migrations in an empty database. */
-async function begin(link: Link): Promise<void> {
-  if (await hasSchema(link)) return;
+/** Creates the table of migrations in an empty database; whether it was empty. */
+async function begin(link: Link): Promise<boolean> {
+  if (await hasSchema(link)) return false;
   try {
     await link.exec(
       'CREATE TABLE migration (version int4 PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())',
@@ -96,6 +114,7 @@ async function begin(link: Link): Promise<void> {
     // Another node created it at the same time; several errors can mean that.
     if (!(await tablesIn(link)).includes('migration')) throw error;
   }
+  return true;
 }
 
 async function tablesIn({ db }: Link): Promise<string[]> {
@@ -106,17 +125,25 @@ async function tablesIn({ db }: Link): Promise<string[]> {
 }
 
 /** Applies one migration unless it was applied, or a newer program was here; returns the greatest number before. */
-async function apply({ db, exec }: Link, migration: Migration, newest: number): Promise<number> {
+async function apply(
+  { db, exec }: Link,
+  migration: Migration,
+  newest: number,
+  begins: (from: number) => void,
+): Promise<number> {
   const { version, sql, since = version } = migration;
   await exec(`BEGIN; SET LOCAL lock_timeout = ${LOCK_MS}`);
   try {
-    await exec('LOCK TABLE migration IN EXCLUSIVE MODE');
+    await exec('LOCK TABLE migration IN EXCLUSIVE MODE').catch((error: unknown) => {
+      throw codeOf(error) === LOCK_NOT_AVAILABLE ? new OthersTurn('', { cause: error }) : error;
+    });
     const row = await db.get<{ newest: number; applied: boolean }>(
       `SELECT coalesce(max(version), 0) AS newest, coalesce(bool_or(version = $1), false) AS applied FROM migration`,
       version,
     );
     if (row?.applied !== true && (row?.newest ?? 0) <= newest) {
       await endOlder(db, migration);
+      begins(row?.newest ?? 0);
       await exec(sql);
       await db.run('INSERT INTO migration (version) VALUES ($1)', version);
       await noteNeeded(db, since);
@@ -145,9 +172,7 @@ async function endOlder(db: Db, { version, since = version }: Migration): Promis
   );
   if (nodes.length > 0) {
     const named = nodes.map(({ host, pid }) => `${host} (process ${pid})`).join(', ');
-    throw new NodesAtWork(
-      `Servers of an older version work on the database, and cannot work with its schema after change number ${version}: ${named}. Stop them, then start this one. Nothing was changed.`,
-    );
+    throw new NodesAtWork(version, named);
   }
   await db.run(
     `UPDATE node SET ended_at = floor(extract(epoch FROM clock_timestamp()) * 1000) WHERE ${older}`,
@@ -172,21 +197,53 @@ async function hasTable(db: Db, name: string): Promise<boolean> {
 }
 
 class NodesAtWork extends StoreRefused {
-  constructor(message: string) {
-    super('older-nodes', message);
+  readonly nodes: string;
+
+  constructor(version: number, nodes: string) {
+    super(
+      'older-nodes',
+      `Servers of an older version work on the database, and cannot work with its schema after change number ${version}: ${nodes}. Stop them, then start this one. Nothing was changed.`,
+    );
+    this.nodes = nodes;
   }
 }
 
-async function patiently<Result>(clock: Clock, endMs: number, work: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
+/** Another process changes the schema now. */
+class OthersTurn extends Error {}
+
+interface Patience {
+  link: Link;
+  clock: Clock;
+  waitMs: number;
+  /** When older nodes must have stopped. */
+  endMs: number;
+  /** Each line once. */
+  tell: StoreLog;
+}
+
+async function patiently<Result>(patience: Patience, work: () => Promise<Result>): Promise<Result> {
+  const { link, clock, waitMs, endMs, tell } = patience;
+  for (let tries = 1; ; ) {
     try {
       return await work();
     } catch (error) {
-      const mayPass =
-        error instanceof NodesAtWork
-          ? clock.monotonicMs() < endMs
-          : codeOf(error) === LOCK_NOT_AVAILABLE && tries < TRIES;
-      if (!mayPass) throw error;
+      if (error instanceof NodesAtWork && clock.monotonicMs() < endMs) {
+        const message =
+          'waits until servers of an older version have stopped, which cannot work with the new schema';
+        tell('warn', message, { servers: error.nodes, seconds: Math.round(waitMs / 1000) });
+      } else if (error instanceof OthersTurn) {
+        tell('info', 'waits until another process has changed the schema of the database', {});
+      } else if (codeOf(error) === LOCK_NOT_AVAILABLE) {
+        const holder = (await lockHolder(link.db, 'readers too')) ?? 'others use its tables';
+        if (tries === TRIES)
+          throw new StoreRefused('inaccessible', `The schema of the database cannot be changed: ${holder}.`, {
+            cause: error,
+          });
+        tell('warn', 'a change of the schema of the database waits for locks', { reason: holder });
+        tries += 1;
+      } else {
+        throw error;
+      }
       await sleep(clock, LOCK_MS);
     }
   }
