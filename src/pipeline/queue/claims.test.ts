@@ -33,7 +33,9 @@ let allowance: number;
 let failures: number;
 /** How often the site of a queue was asked for. */
 let siteQuestions: number;
-/** The answers to claims wait for this. */
+/** The queues of each look at those that others told of. */
+let looks: (readonly number[])[];
+/** The answers to claims and to looks wait for this. */
 let storeAnswers: Promise<void>;
 
 beforeEach(async () => {
@@ -42,6 +44,7 @@ beforeEach(async () => {
   [taken, urgent, expired, allowance, failures] = [[], [], [], 64, 0];
   storeAnswers = Promise.resolve();
   siteQuestions = 0;
+  looks = [];
   closed.clear();
   held.clear();
   const node = soleLease(await store.beginEpoch({ nodeId: 'test', now: T0 }));
@@ -51,6 +54,12 @@ beforeEach(async () => {
     {
       store: new Proxy(store, {
         get(target, name) {
+          if (name === 'dueAmong')
+            return async (params: Parameters<Store['dueAmong']>[0]) => {
+              looks.push(params.queueIds);
+              await storeAnswers;
+              return store.dueAmong(params);
+            };
           if (name !== 'claimDue') return Reflect.get(target, name);
           return async (params: Parameters<Store['claimDue']>[0]) => {
             if (failures > 0) {
@@ -129,6 +138,15 @@ async function queued(
 const count = (from: string) => taken.filter(({ senderDomain }) => senderDomain === from).length;
 
 describe('claims', () => {
+  it('looks at one time at the queues that others told of, however often they tell', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    storeAnswers = promise;
+    claims.start();
+    for (const id of [1, 2, 3, 2]) claims.hinted([id]);
+    resolve();
+    await expect.poll(() => looks).toEqual([[1], [2, 3]]);
+  });
+
   it('take what is due at the start, and the rest when its time has come', async () => {
     await queued(2);
     await queued(1, { dueAt: T0 + 7_000 });

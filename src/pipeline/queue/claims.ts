@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import { createReruns } from '../../lib/shared-work.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
@@ -115,6 +116,9 @@ export function createClaims(
   let sweptTo: QueueHint | undefined;
   /** Expired rows that are leased but not settled yet. */
   let expiring: Settlement[] = [];
+  /** Queues of which others told; they are looked at together, however often others tell. */
+  const told = new Set<number>();
+  const looking = createReruns(lookAtTold);
   /** Sites to claim for, in turn. */
   const wanting = new Set<string>();
   const claiming = new Map<string, Promise<void>>();
@@ -137,7 +141,10 @@ export function createClaims(
     sweepSoon,
     hinted(queues) {
       if (queues === 'all') sweepSoon();
-      else if (queues.length > 0) void lookAt(queues);
+      else if (queues.length > 0) {
+        for (const id of queues) told.add(id);
+        looking.ask();
+      }
     },
     isLow,
     refill,
@@ -273,11 +280,13 @@ export function createClaims(
     }
   }
 
-  async function lookAt(queueIds: readonly number[]): Promise<void> {
+  async function lookAtTold(): Promise<void> {
     if (!running) return;
+    const queueIds = [...told];
+    told.clear();
     try {
-      const dueBefore = clock.now() + lookAheadMs();
-      for (const hint of await store.dueAmong({ queueIds, dueBefore })) {
+      const now = clock.now();
+      for (const hint of await store.dueAmong({ queueIds, now, dueBefore: now + lookAheadMs() })) {
         due.note(hint, hint.nextDueAt, clock.now());
       }
     } catch (cause) {

@@ -57,12 +57,12 @@ export function describeClaims({ store }: Suite): void {
       const b = await commitOne(store, { lane: 'bulk', recipients: due(T0 + 1) });
       const later = await commitOne(store, { lane: 'critical', recipients: due(T0 + 9) });
       const among = async (queueIds: number[]) =>
-        (await store.dueAmong({ queueIds, dueBefore: T0 + 3 })).map((hint) => hint.queueId);
+        (await store.dueAmong({ queueIds, now: T0, dueBefore: T0 + 3 })).map((hint) => hint.queueId);
       expect(await among([a.queueId, later.queueId, b.queueId, a.queueId, 4_711])).toEqual([
         b.queueId,
         a.queueId,
       ]);
-      expect(await store.dueAmong({ queueIds: [b.queueId], dueBefore: T0 + 3 })).toEqual(
+      expect(await store.dueAmong({ queueIds: [b.queueId], now: T0, dueBefore: T0 + 3 })).toEqual(
         await store.dueQueues({ dueBefore: T0 + 3, limit: 1 }),
       );
       expect(await among([])).toEqual([]);

@@ -12,7 +12,7 @@ import { type ClaimRow, claimedDelivery, HURRIED_ROWS, hintOf, type QueueRow } f
 import { MOST_CALLS } from './call-portions.ts';
 import { int8s } from './engine/arrays.ts';
 import { read, write } from './engine/operation.ts';
-import type { Session } from './engine/session.ts';
+import type { Session, Shared } from './engine/session.ts';
 import { storingEvents, TAKE_XID } from './events.ts';
 import { LIVING } from './nodes.ts';
 import { reasonsFor } from './suppressions.ts';
@@ -41,17 +41,22 @@ export const dueQueues = read('dueQueues', async (db, { dueBefore, limit, after 
   return rows.map(hintOf);
 });
 
-/** One step of the index for each queue. */
-export const dueAmong = read('dueAmong', async (db, { queueIds, dueBefore }) => {
+/** One step of the index for each queue, from its floor on. */
+export const dueAmong = read('dueAmong', async (db, { queueIds, now, dueBefore }, { claimFloors }) => {
+  const ids = [...new Set(queueIds)];
   const rows = await db.all<QueueRow>(
-    `${QUEUE_COLUMNS} FROM unnest($1::int8[]) g (id) CROSS JOIN LATERAL (
-       SELECT d.queue_id, d.due_at FROM delivery d WHERE d.state = 0 AND d.queue_id = g.id
+    `${QUEUE_COLUMNS} FROM unnest($1::int8[], $3::int8[]) g (id, floor) CROSS JOIN LATERAL (
+       SELECT d.queue_id, d.due_at FROM delivery d WHERE d.state = 0 AND d.queue_id = g.id AND d.due_at >= g.floor
        ORDER BY d.queue_id, d.due_at LIMIT 1) w ${QUEUE_JOINS}
      WHERE w.due_at <= $2 ORDER BY w.due_at, w.queue_id`,
-    int8s([...new Set(queueIds)]),
+    int8s(ids),
     dueBefore,
+    int8s(ids.map((id) => floorOf(claimFloors, id, now)?.dueAt ?? EARLIEST)),
   );
-  return rows.map(hintOf);
+  const hints = rows.map(hintOf);
+  const first = new Map(hints.map(({ queueId, nextDueAt }) => [queueId, nextDueAt]));
+  for (const id of ids) raiseFloor(claimFloors, id, first.get(id) ?? now, now);
+  return hints;
 });
 
 /**
@@ -125,13 +130,27 @@ const CLAIM_DUE = `WITH ${TAKE_XID},
   ${lease('due_at')}`;
 
 /**
- * Rows that fall due before those that were claimed, because another node released or accepted them, are within this
+ * Rows that fall due before those that were found, because another node released or accepted them, are within this
  * time.
  */
 const FLOOR_MS = 2_000;
-/** After this time, the claims of a queue begin at its first row again. */
+/** After this time, the searches of a queue begin at its first row again. */
 const FLOOR_FOR_MS = 10_000;
 const EARLIEST = Number.MIN_SAFE_INTEGER;
+
+type Floors = Shared['claimFloors'];
+
+/** undefined: the search begins at the first row. */
+function floorOf(floors: Floors, queueId: number, now: number): { dueAt: number; since: number } | undefined {
+  const known = floors.get(queueId);
+  return known !== undefined && now - known.since <= FLOOR_FOR_MS ? known : undefined;
+}
+
+/** Nothing waits in the queue that falls due before `dueAt`. */
+function raiseFloor(floors: Floors, queueId: number, dueAt: number, now: number): void {
+  const since = floorOf(floors, queueId, now)?.since ?? now;
+  floors.set(queueId, { dueAt: Math.min(dueAt, now) - FLOOR_MS, since });
+}
 
 /** $4: limit. */
 const CLAIM_EXPIRED = `WITH ${TAKE_XID},
@@ -142,8 +161,8 @@ const CLAIM_EXPIRED = `WITH ${TAKE_XID},
 
 /**
  * Leases the earliest due rows of one queue; at least one row of any size, or up to `maxRowBytes`, then up to `maxBytes` of
- * content. While some snapshot is open (a copy by pg_dump), what was claimed since stays in the index, and every claim would step over all of
- * it: after a full one, the next begins a little before the last row of that one.
+ * content. While some snapshot is open (a copy by pg_dump), what was claimed since stays in the index, and every search would step
+ * over all of it: the next one begins a little before the last row of this claim.
  */
 export const claimDue = write('claimDue', { lane: 'claim', whole: true }, async (session, params) => {
   const { epoch, now, eventId, queueId, limit, maxBytes, maxRowBytes = Number.MAX_SAFE_INTEGER } = params;
@@ -151,13 +170,12 @@ export const claimDue = write('claimDue', { lane: 'claim', whole: true }, async 
   const { claimFloors } = session;
   const claim = (floor: number) =>
     session.db.all<LeasedRow>(CLAIM_DUE, epoch, now, eventId, queueId, limit, maxBytes, floor, maxRowBytes);
-  const known = claimFloors.get(queueId);
-  const floor = known !== undefined && now - known.since <= FLOOR_FOR_MS ? known : undefined;
+  const floor = floorOf(claimFloors, queueId, now);
   let rows = await claim(floor?.dueAt ?? EARLIEST);
   if (rows.length === 0 && floor !== undefined) rows = await claim(EARLIEST);
-  const last = rows.at(-1);
-  if (last === undefined || rows.length < limit) claimFloors.delete(queueId);
-  else claimFloors.set(queueId, { dueAt: last.due_at - FLOOR_MS, since: floor?.since ?? now });
+  // Rows that are too large for this claim stay before its last one.
+  if (rows.length < limit && params.maxRowBytes !== undefined) claimFloors.delete(queueId);
+  else raiseFloor(claimFloors, queueId, rows.at(-1)?.due_at ?? now, now);
   return claimed(session, rows, params);
 });
 

@@ -115,7 +115,11 @@ export interface QueueStore {
     after?: Pick<QueueHint, 'nextDueAt' | 'queueId'>;
   }): Promise<readonly QueueHint[]>;
   /** Those of the given queues with a queued row due at or before `dueBefore`, earliest first. */
-  dueAmong(params: { queueIds: readonly number[]; dueBefore: number }): Promise<readonly QueueHint[]>;
+  dueAmong(params: {
+    queueIds: readonly number[];
+    now: number;
+    dueBefore: number;
+  }): Promise<readonly QueueHint[]>;
   /**
    * Leases the earliest due rows of one queue that have not expired; limited in rows and content bytes, but never empty
    * because the first is large, unless rows of more than `maxRowBytes` are to stay. A scheduled row whose time came gets

@@ -45,7 +45,7 @@ export interface Shared {
   /** Of events. */
   horizon: Horizon;
   captureHorizon: Horizon;
-  /** By queue, the due time at which its next claim begins, and since when claims begin later; see `claimDue`. */
+  /** By queue, the due time at which its next search begins, and since when searches begin later; see `claimDue`. */
   claimFloors: Map<number, { dueAt: number; since: number }>;
 }
 
