@@ -126,6 +126,7 @@ describePostgres('a database that is not fit', () => {
     await runSql(url, 'CREATE SCHEMA AUTHORIZATION postrider');
     const said = await refusal(url);
     expect(said).toMatch(/are in the schema "public" .* looks for them in "postrider"/);
+    expect(said).toContain('; another instance needs a database of its own.');
     const [fix = ''] = /ALTER ROLE .* SET search_path = "public"/.exec(said) ?? [];
     await runSql(url, fix);
     expect(await refusal(url)).toBe('(opened)');

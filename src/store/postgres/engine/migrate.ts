@@ -99,7 +99,7 @@ async function refuseElsewhere(db: Db): Promise<void> {
   const { user, database, here, there } = row;
   throw new StoreRefused(
     'unfit',
-    `The tables of postrider are in the schema "${there}" of the database "${database}", and the role "${user}" looks for them in "${here}", which is empty; correct it: ALTER ROLE "${user}" IN DATABASE "${database}" SET search_path = "${there}". Nothing was written.`,
+    `The tables of postrider are in the schema "${there}" of the database "${database}", and the role "${user}" looks for them in "${here}", which is empty; correct it: ALTER ROLE "${user}" IN DATABASE "${database}" SET search_path = "${there}"; another instance needs a database of its own. Nothing was written.`,
   );
 }
 
