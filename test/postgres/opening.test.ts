@@ -372,6 +372,41 @@ describePostgres('two primaries among the hosts', () => {
   });
 });
 
+describePostgres('a database whose files were replaced by older ones', () => {
+  it('is refused by who has used later ones, and gives no number again', async () => {
+    const placeFile = join(await temporaryFolder(scope), 'place');
+    const cluster = await ownCluster();
+    const { url, folder } = cluster;
+    const open = () => openPostgresStore({ url, clock: systemClock, placeFile });
+    const copy = (from: string, to: string) => spawnSync('cp', ['-a', join(folder, from), join(folder, to)]);
+    await (await open()).close();
+    await cluster.stop();
+    copy('data', 'copied');
+    await cluster.start();
+    const store = await open();
+    const { id } = await commitOne(store);
+    await (await open()).close();
+    await cluster.stop();
+    rmSync(join(folder, 'data'), { recursive: true });
+    copy('copied', 'data');
+    await cluster.start();
+    const said = /^The database was put back to an earlier state/;
+    await until('an open store says it', async () => {
+      await store.purgeIdempotency({ before: 0, limit: 1 }).catch(() => undefined);
+      const writable = store.writable();
+      return !writable.ok && said.test(writable.reason);
+    });
+    await store.close();
+    await expect(open()).rejects.toThrow(said);
+    rmSync(placeFile);
+    const again = await open();
+    expect((await commitOne(again)).id - id).toBeGreaterThan(2 ** 37);
+    await again.close();
+    await (await open()).close();
+    expect(await countOf(url, 'era WHERE begun_at IS NOT NULL')).toBe(2);
+  });
+});
+
 describePostgres('numbers of recipients and events', () => {
   it('are not given again where a standby has taken over that lacks those given last', async () => {
     const primary = await ownCluster();

@@ -25,10 +25,10 @@ import {
   isPlainButForQuotas,
 } from './acceptance.ts';
 import { addressOf } from './engine/address.ts';
-import { checkClock, checkOurs, checkPlace, placeOf } from './engine/checks.ts';
+import { checkClock, checkOurs, checkPlace, notePlace, PutBack, placeOf } from './engine/checks.ts';
 import { createConnections, type Link, openLink } from './engine/connections.ts';
 import { createStatements } from './engine/db.ts';
-import { keepEras } from './engine/eras.ts';
+import { keepEras, leavePlace } from './engine/eras.ts';
 import { isConnectionLost, NotConnected, unavailableReason } from './engine/errors.ts';
 import { createHealth } from './engine/health.ts';
 import { createHints, hintOf } from './engine/hints.ts';
@@ -76,9 +76,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const statements = createStatements();
   const prepared = await prepareDatabase();
   const connections = createConnections(url, statements, clock, prepared, {
-    async prepare(link) {
-      await knowPlace(link);
-      await keepEras(link, clock);
+    async prepare(link, isOther) {
+      await knowPlace(link, isOther);
+      if (isOther) await keepEras(link, clock);
     },
     takenOver: () => shared.forget(),
   });
@@ -103,7 +103,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     clock,
     everyMs: ERAS_EVERY_MS,
     firstAfterMs: ERAS_EVERY_MS,
-    work: () => connections.use('cold', (link) => keepEras(link, clock)),
+    work: () =>
+      connections.use('cold', async (link) => {
+        await knowPlace(link);
+        await keepEras(link, clock);
+      }),
     failed(error) {
       if (health.noteFailure(error) === null)
         log('error', 'the next era could not be made', { reason: String(error) });
@@ -137,14 +141,19 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
-  async function knowPlace({ db, timeline }: Link): Promise<void> {
+  async function knowPlace({ db, timeline }: Link, notes = true): Promise<void> {
     const file = options.placeFile;
     if (file === undefined) return;
     const place = await placeOf(db, timeline);
-    await checkPlace(place, file).catch((error: unknown) => {
+    if (place.system === '') return;
+    try {
+      await checkPlace(place, file);
+      if (notes) await notePlace(place, file);
+    } catch (error) {
+      if (error instanceof PutBack) await leavePlace(db, error.position);
       if (error instanceof StoreRefused) throw error;
       log('warn', 'which server of PostgreSQL is used could not be noted', { file, reason: String(error) });
-    });
+    }
   }
 
   async function probe(): Promise<void> {
@@ -357,6 +366,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     health.close();
     await Promise.allSettled([...running, eras.stop()]);
     await hints.close();
+    // What happens to the database from now on is not known.
+    if (health.writable().ok) await connections.use('cold', (link) => knowPlace(link)).catch(() => {});
     await connections.close();
     log('info', 'the store is closed', {});
   }

@@ -77,34 +77,58 @@ export interface ServerPlace {
   oid: string;
   /** Greater after each standby that has taken over, and after a recovery. */
   timeline: string;
+  /** How far its log is on disk, in octets: it never shrinks on one timeline. */
+  position: number;
 }
 
 export async function placeOf(db: Db, timeline: string): Promise<ServerPlace> {
-  const row = await db.get<{ oid: string; may: boolean }>(
-    `SELECT oid::text, has_function_privilege('pg_control_system()', 'EXECUTE') AS may FROM pg_database
-     WHERE datname = current_database()`,
+  const row = await db.get<{ oid: string; may: boolean; position: number }>(
+    `SELECT oid::text, has_function_privilege('pg_control_system()', 'EXECUTE') AS may,
+       pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::int8 AS position
+     FROM pg_database WHERE datname = current_database()`,
   );
   const sql = 'SELECT system_identifier::text AS id FROM pg_control_system()';
   const system = row?.may === true ? (await db.get<{ id: string }>(sql))?.id : '';
-  return { system: system ?? '', oid: row?.oid ?? '', timeline };
+  return { system: system ?? '', oid: row?.oid ?? '', timeline, position: row?.position ?? 0 };
+}
+
+/** Thrown where the files of the database were replaced by older ones: mail that waits in it may have been sent since. */
+export class PutBack extends StoreRefused {
+  /** How far the log was. */
+  readonly position: number;
+
+  constructor(position: number, file: string) {
+    super(
+      'unfit',
+      `The database was put back to an earlier state: this node has used a later one. Mail that waits in it may have been sent since; delete ${file} on each node, and hold that mail before you start a server (queue hold --all).`,
+    );
+    this.position = position;
+  }
 }
 
 /**
- * A former primary that is reached alone says nothing of the server that took over, so a node keeps the last place in a file of
- * its own. Throws StoreRefused where it was on a later timeline of the same server; otherwise keeps this one.
+ * A former primary that is reached alone says nothing of the server that took over, and one whose files were put back nothing of
+ * what it has lost, so a node keeps the last place in a file of its own. Throws StoreRefused where it was on a later timeline of the
+ * same server, or further on this one.
  */
 export async function checkPlace(place: ServerPlace, file: string): Promise<void> {
-  const { system, oid, timeline } = place;
-  if (system === '') return;
+  const { system, oid, timeline, position } = place;
   const text = existsSync(file) ? await readWhole(file) : '';
   const [, last = ''] = text.trim().split(`${system} ${oid} `);
-  if (last > timeline) {
+  const [lastTimeline = '', lastPosition = '0'] = last.split(' ');
+  if (lastTimeline > timeline) {
     throw new StoreRefused(
       'unfit',
       `The server is a former primary of the database: this node has used one that took over from it; make it a standby of that one, and give the address of the other. If it was put back from a copy on purpose, delete ${file}. Nothing was written.`,
     );
   }
-  if (last !== timeline) await writeWhole(file, `${system} ${oid} ${timeline}\n`, 0o600);
+  if (lastTimeline === timeline && Number(lastPosition) > position)
+    throw new PutBack(Number(lastPosition), file);
+}
+
+export async function notePlace(place: ServerPlace, file: string): Promise<void> {
+  const { system, oid, timeline, position } = place;
+  await writeWhole(file, `${system} ${oid} ${timeline} ${position}\n`, 0o600);
 }
 
 /** What is wrong with a server, as a sentence; null = nothing. */

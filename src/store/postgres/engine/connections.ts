@@ -101,15 +101,15 @@ export interface Connections {
 }
 
 /**
- * `timeline`: of the server that was prepared. After a standby has taken over, `other` prepares the new server and hears of it
- * before a connection to it is used: cached rows may be wrong.
+ * `timeline`: of the server that was prepared. Each connection is prepared before it is used. After a standby has taken over,
+ * `other` hears of it before that: cached rows may be wrong.
  */
 export function createConnections(
   url: string,
   statements: Statements,
   clock: Clock,
   timeline: string,
-  other: { prepare(link: Link): Promise<unknown>; takenOver(): void },
+  other: { prepare(link: Link, isOther: boolean): Promise<unknown>; takenOver(): void },
 ): Connections {
   /** Those who wait until some work gives its connection back. */
   const awaiting = new Set<() => void>();
@@ -120,7 +120,7 @@ export function createConnections(
     try {
       // A transfer ends the sessions of paused servers; this connection may be a new one after that.
       await checkOurs(link.db);
-      if (isOther()) await other.prepare(link);
+      await other.prepare(link, isOther());
     } catch (error) {
       link.cut();
       throw error;

@@ -8,6 +8,7 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { placeOf } from './checks.ts';
 import type { Link } from './connections.ts';
+import type { Db } from './db.ts';
 
 /** Of a number within its era. */
 export const NUMBER_BITS = 38;
@@ -28,6 +29,8 @@ const SEQUENCES = ['message_seq_seq', 'delivery_id_seq', 'event_seq_seq', 'webho
 
 /** In `meta`: where the database was when the last era began. */
 const PLACE = 'place';
+/** In `meta`: the last position of a log that is lost. */
+const LOST = 'lost_position';
 
 const DAY_MS = 24 * 3_600_000;
 /** An era ends after this many recipients, or after a time with fewer. */
@@ -83,6 +86,20 @@ export async function keepEras(link: Link, clock: Clock, ends = ENDS): Promise<n
     if (!link.isBroken()) await exec('ROLLBACK').catch(() => link.cut());
     throw error;
   }
+}
+
+/**
+ * The database was put back and has lost what followed, up to this position of its log: the next era begins when eras are kept next,
+ * once however many nodes find it.
+ */
+export async function leavePlace(db: Db, position: number): Promise<void> {
+  const last = await db.get<{ value: string }>('SELECT value FROM meta WHERE name = $1', LOST);
+  if (Number(last?.value ?? 0) >= position) return;
+  for (const [name, value] of [
+    [LOST, String(position)],
+    [PLACE, ''],
+  ] as const)
+    await db.put('meta', 'name', { name, value });
 }
 
 /**
