@@ -39,6 +39,8 @@ interface AppDeps extends Pick<HttpDeps, 'clock' | 'random' | 'missingPage'> {
   errors: ReturnType<typeof createErrorAnswers>;
   requests: RunningRequests;
   own: OwnAddress;
+  /** The class of requests of HTTP/1.1. */
+  Request: typeof IncomingMessage;
   /** Whether a request came without TLS where TLS is required. */
   isPlainStranger(request: IncomingMessage): boolean;
 }
@@ -68,6 +70,7 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
     requestTimeout: options.requestTimeoutMs,
     connectionTimeout: options.silentConnectionMs,
     http: {
+      IncomingMessage: deps.Request,
       headersTimeout: options.headersTimeoutMs,
       connectionsCheckingInterval: 1000,
       requireHostHeader: false,

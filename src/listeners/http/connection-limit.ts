@@ -7,8 +7,9 @@
  * of their own, since they speak for many, and none of theirs is closed for another.
  */
 import type { EventEmitter } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { plainIp } from '../../lib/loopback.ts';
@@ -21,8 +22,8 @@ const TOLD_EVERY_MS = 60_000;
 const CLOSED_PART = 1 / 100;
 
 /**
- * Requests of HTTP/1.1 that one connection may have sent without having their answers. All that come in one piece begin in
- * one turn of the event loop, and 64 KiB of them took a tenth of a second.
+ * Requests of HTTP/1.1 that one connection may have sent without having their answers. All that come in one piece are read in
+ * one turn of the event loop, and 64 KiB of them took a tenth of a second; one new connection is taken in each turn.
  */
 const MAX_PIPELINED = 20;
 
@@ -31,17 +32,19 @@ type Counted = 'connections' | 'requests';
 interface Connection {
   /** As they are counted. */
   names: readonly string[];
-  /** Its requests; each tells whether all of it has come. */
-  running: Set<() => boolean>;
+  /** The answers that are being made, and whether all of the request has come. */
+  running: Map<Writable, () => boolean>;
 }
 
 export interface ConnectionLimit {
+  /** The class of requests of HTTP/1.1: one too many ends its connection, and nothing behind it is read. */
+  Request: typeof IncomingMessage;
   /** Call it after all other listeners of `server` are in place. */
   watch(server: Server): void;
   /** Requests of HTTP/1.1 that come by `inner` are those of the connection `socket`. */
   carries(socket: Socket, inner: Socket): void;
   /** A request of `socket` is being answered until `answer` closes, from when it `isWhole`. */
-  answers(socket: Socket, answer: EventEmitter, isWhole: () => boolean): void;
+  answers(socket: Socket, answer: Writable, isWhole: () => boolean): void;
   /** Whether a client may have one more request of HTTP/2; it counts until `stream` closes. */
   takeRequest(stream: EventEmitter, address: string): boolean;
 }
@@ -61,7 +64,23 @@ export function createConnectionLimit(
   let requestsInAll = 0;
   let toldAtMs = Number.NEGATIVE_INFINITY;
 
+  /**
+   * Node stops to read behind a CONNECT, and only there: behind the end of the connection it would make all requests that have
+   * come, and an error with a stack for each.
+   */
+  class Request extends IncomingMessage {
+    constructor(inner: Socket) {
+      super(inner);
+      const carrier = carriers.get(inner) ?? inner;
+      if ((open.get(carrier)?.running.size ?? 0) < MAX_PIPELINED) return;
+      tell(carrier.remoteAddress ?? '', 'requests', `one connection has ${MAX_PIPELINED} already`);
+      const always = (value: unknown) => ({ get: () => value, set: () => {} });
+      Object.defineProperties(this, { upgrade: always(true), method: always('CONNECT') });
+    }
+  }
+
   return {
+    Request,
     watch(server) {
       server.prependListener('connection', (socket: Socket) => {
         const ip = socket.remoteAddress ?? '';
@@ -70,22 +89,16 @@ export function createConnectionLimit(
           socket.destroy();
           return;
         }
-        open.set(socket, { names: namesOf(plainIp(ip)), running: new Set() });
+        open.set(socket, { names: namesOf(plainIp(ip)), running: new Map() });
         socket.once('close', () => open.delete(socket));
       });
-      const handlers = server.listeners('request') as ((...given: unknown[]) => void)[];
-      server.removeAllListeners('request');
       server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-        // Node hands on all that a client has sent at once, also after the end of the connection.
-        const carrier = carriers.get(request.socket) ?? request.socket;
-        if (carrier.destroyed) return;
-        if ((open.get(carrier)?.running.size ?? 0) >= MAX_PIPELINED) {
-          tell(carrier.remoteAddress ?? '', 'requests', `one connection has ${MAX_PIPELINED} already`);
-          carrier.destroy();
-          return;
-        }
-        answers(carrier, response, () => request.complete);
-        for (const handle of handlers) handle.call(server, request, response);
+        answers(carriers.get(request.socket) ?? request.socket, response, () => request.complete);
+      });
+      // From here on Node does not tell the answers before it that the connection has closed.
+      server.on('connect', ({ socket }: IncomingMessage) => {
+        for (const answer of open.get(carriers.get(socket) ?? socket)?.running.keys() ?? []) answer.destroy();
+        socket.destroy();
       });
     },
     carries: (socket, inner) => carriers.set(inner, socket),
@@ -102,10 +115,10 @@ export function createConnectionLimit(
     },
   };
 
-  function answers(socket: Socket, answer: EventEmitter, isWhole: () => boolean): void {
+  function answers(socket: Socket, answer: Writable, isWhole: () => boolean): void {
     const running = open.get(socket)?.running;
-    running?.add(isWhole);
-    answer.once('close', () => running?.delete(isWhole));
+    running?.set(answer, isWhole);
+    answer.once('close', () => running?.delete(answer));
   }
 
   /** Whether there is a place for one more, which others may have to leave. */
@@ -125,7 +138,7 @@ export function createConnectionLimit(
     for (const [socket, { names, running }] of open) {
       const has = Math.max(...names.map(connections.of));
       if (has < most || (has === most && found.length === atMost)) continue;
-      if ([...running].some((isWhole) => isWhole())) continue;
+      if ([...running.values()].some((isWhole) => isWhole())) continue;
       if (has > most) found = [];
       found.push(socket);
       most = has;

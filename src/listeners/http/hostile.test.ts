@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
@@ -227,24 +228,42 @@ describe('connections', () => {
   });
 
   it('end where more requests come at once than one may have without their answers', async () => {
-    let handled = 0;
-    const handle = async () => {
-      handled++;
-      return { status: 200, body: '' };
-    };
+    let made = 0;
+    const count = () => made++;
+    subscribe('http.server.request.start', count);
     const at = await startListener({
       store: store(),
       acceptance: recordingAcceptance(),
-      routes: [{ method: 'GET', path: '/', handle }],
+      routes: [{ method: 'GET', path: '/', handle: async () => ({ status: 200, body: '' }) }],
     });
     const ask = (count: number) => {
       const one = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
       return exchange(at.port, one.repeat(count - 1) + one.replace('Host', 'Connection: close\r\nHost'));
     };
     expect((await ask(20)).match(/HTTP\/1\.1 200/g)).toHaveLength(20);
-    handled = 0;
+    made = 0;
     await ask(1_000);
-    expect(handled).toBeLessThanOrEqual(20);
+    expect(made).toBeLessThanOrEqual(20);
+    unsubscribe('http.server.request.start', count);
+    await at.close();
+  });
+
+  it('give back what their requests held where they end with CONNECT', async () => {
+    let asked = 0;
+    const slow = {
+      method: 'GET' as const,
+      path: '/slow',
+      handle: () => {
+        asked++;
+        return new Promise<never>(() => {});
+      },
+    };
+    const at = await startListener({ store: store(), acceptance: recordingAcceptance(), routes: [slow] });
+    const text = `${'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3)}CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n`;
+    expect(await exchange(at.port, text)).toBe('');
+    expect(asked).toBe(3);
+    // The listener waits for requests that run.
+    await at.listener.stop(3_600_000);
     await at.close();
   });
 

@@ -62,15 +62,23 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   const errors = createErrorAnswers(deps, { methodsOf, own });
   const requests = createRunningRequests(deps.clock);
   const { clock, random, log, certificates } = deps;
+  const limit = createConnectionLimit(deps, options);
   const app = createApp(
     {
-      ...{ clock, random, errors, requests, own, bodies: createByteBudget(options.maxHeldBodyBytes) },
+      ...{
+        clock,
+        random,
+        errors,
+        requests,
+        own,
+        Request: limit.Request,
+        bodies: createByteBudget(options.maxHeldBodyBytes),
+      },
       ...(deps.missingPage === undefined ? {} : { missingPage: deps.missingPage }),
       isPlainStranger: (request) => secure?.isPlainStranger(request) === true,
     },
     options,
   );
-  const limit = createConnectionLimit(deps, options);
   const secure: SecurePort | null =
     certificates === undefined
       ? null
