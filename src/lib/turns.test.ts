@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSharedTurns, createTurns } from './turns.ts';
+import { createFairTurns, createSharedTurns, createTurns } from './turns.ts';
 
 describe('a turn', () => {
   it('ends only when it has worked long enough, and lets others come first', async () => {
@@ -41,5 +41,34 @@ describe('shared turns', () => {
     expect(began[2]).toBeGreaterThan(began[1] ?? 0);
     expect(began[4]).toBeGreaterThan(began[3] ?? 0);
     expect(new Set(began).size).toBe(3);
+  });
+});
+
+describe('fair turns', () => {
+  it('begin at once while a turn of the loop lasts, then one piece of each owner after the other', async () => {
+    let nowMs = 0;
+    const turns = createFairTurns({ monotonicMs: () => nowMs });
+    const began: string[] = [];
+    const piece = (owner: string) => () => {
+      began.push(owner);
+      // What follows from a piece counts as its work.
+      void Promise.resolve().then(() => {
+        nowMs += 4;
+      });
+      nowMs += 4;
+    };
+    for (let i = 0; i < 4; i++) turns('flood', piece('flood'));
+    turns('a', piece('a'));
+    turns('b', piece('b'));
+    expect(began).toEqual(['flood', 'flood']);
+    let loops = 0;
+    const seen: number[] = [];
+    while (began.length < 6 && loops < 20) {
+      await new Promise((resolve) => setImmediate(resolve));
+      loops++;
+      seen.push(began.length);
+    }
+    expect(began).toEqual(['flood', 'flood', 'flood', 'a', 'b', 'flood']);
+    for (const n of [3, 4, 5, 6]) expect(seen).toContain(n);
   });
 });

@@ -45,6 +45,51 @@ export function createSharedTurns(clock: Pick<Clock, 'monotonicMs'>): () => Prom
   };
 }
 
+/** Runs `work` of `owner` now, or when it is the turn of `owner`. */
+export type FairTurns = (owner: string, work: () => void) => void;
+
+/**
+ * For work of many owners that starts at once. What does not fit into this turn of the event loop waits: then one piece of each
+ * owner is begun after the other, so that nobody waits for all that another one has brought. A piece counts with all that
+ * follows from it without input.
+ */
+export function createFairTurns(clock: Pick<Clock, 'monotonicMs'>): FairTurns {
+  const waiting = new Map<string, (() => void)[]>();
+  /** Of the turn that runs; null: nothing was begun in it. */
+  let endsMs: number | null = null;
+
+  return (owner, work) => {
+    if (endsMs === null) {
+      endsMs = clock.monotonicMs() + WORK_MS;
+      setImmediate(begin);
+    }
+    const pieces = waiting.get(owner);
+    if (pieces !== undefined) pieces.push(work);
+    else if (waiting.size > 0 || clock.monotonicMs() >= endsMs) waiting.set(owner, [work]);
+    else work();
+  };
+
+  function begin(): void {
+    endsMs = waiting.size === 0 ? null : clock.monotonicMs() + WORK_MS;
+    if (endsMs !== null) goOn(endsMs);
+  }
+
+  function goOn(untilMs: number): void {
+    const [first] = waiting;
+    if (first === undefined || clock.monotonicMs() >= untilMs) {
+      setImmediate(begin);
+      return;
+    }
+    const [owner, pieces] = first;
+    const work = pieces.shift();
+    waiting.delete(owner);
+    if (pieces.length > 0) waiting.set(owner, pieces);
+    // A tick comes after all microtasks.
+    queueMicrotask(() => process.nextTick(goOn, untilMs));
+    work?.();
+  }
+}
+
 /** Runs work in steps, and lets other work run between two steps if it has worked long enough. */
 export async function inTurns<Result>(steps: Generator<void, Result, void>, turn: Turn): Promise<Result> {
   for (;;) {

@@ -4,7 +4,8 @@
  * before anything is read. Where all are in use, the oldest of who has most are closed for it, except those whose request is
  * being answered: what it asked for may be done already. Requests of HTTP/2 that run at once, which one connection has many
  * of, have the same limits: each takes memory for as long as its client likes. Proxies that the operator trusts have no limit
- * of their own, since they speak for many, and none of theirs is closed for another.
+ * of their own, since they speak for many, and none of theirs is closed for another. Requests and handshakes that come at once
+ * begin in turns of their addresses.
  */
 import type { EventEmitter } from 'node:events';
 import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -14,6 +15,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { plainIp } from '../../lib/loopback.ts';
 import { createTally, type Tally } from '../../lib/tally.ts';
+import type { FairTurns } from '../../lib/turns.ts';
 import { addressKey, networkKey } from '../../policy/access/failed-logins.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 
@@ -45,15 +47,17 @@ export interface ConnectionLimit {
   carries(socket: Socket, inner: Socket): void;
   /** A request of `socket` is being answered until `answer` closes, from when it `isWhole`. */
   answers(socket: Socket, answer: Writable, isWhole: () => boolean): void;
+  /** Begins a handshake, or a request with these headers, when it is the turn of its address. */
+  begin(address: string, headers: IncomingMessage['headers'], work: () => void): void;
   /** Whether a client may have one more request of HTTP/2; it counts until `stream` closes. */
   takeRequest(stream: EventEmitter, address: string): boolean;
 }
 
 export function createConnectionLimit(
-  deps: { clock: Clock; log: Logger },
+  deps: { clock: Clock; log: Logger; turns: FairTurns },
   options: { maxConnections: number; maxConnectionsPerAddress: number; trustedProxies: readonly string[] },
 ): ConnectionLimit {
-  const { clock, log } = deps;
+  const { clock, log, turns } = deps;
   const { maxConnections, maxConnectionsPerAddress: mostOfOne, trustedProxies } = options;
   const mostOfNetwork = Math.max(mostOfOne, Math.floor(maxConnections / 2));
   const speaksForMany = trustedProxies.length === 0 ? () => false : createIpMatcher(trustedProxies);
@@ -92,8 +96,15 @@ export function createConnectionLimit(
         open.set(socket, { names: namesOf(plainIp(ip)), running: new Map() });
         socket.once('close', () => open.delete(socket));
       });
+      const handlers = server.listeners('request') as ((...given: unknown[]) => void)[];
+      server.removeAllListeners('request');
       server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-        answers(carriers.get(request.socket) ?? request.socket, response, () => request.complete);
+        const carrier = carriers.get(request.socket) ?? request.socket;
+        answers(carrier, response, () => request.complete);
+        begin(carrier.remoteAddress ?? '', request.headers, () => {
+          if (carrier.destroyed || response.closed) return;
+          for (const handle of handlers) handle.call(server, request, response);
+        });
       });
       // From here on Node does not tell the answers before it that the connection has closed.
       server.on('connect', ({ socket }: IncomingMessage) => {
@@ -103,6 +114,7 @@ export function createConnectionLimit(
     },
     carries: (socket, inner) => carriers.set(inner, socket),
     answers,
+    begin,
     takeRequest(stream, address) {
       requestsInAll++;
       stream.once('close', () => {
@@ -119,6 +131,15 @@ export function createConnectionLimit(
     const running = open.get(socket)?.running;
     running?.set(answer, isWhole);
     answer.once('close', () => running?.delete(answer));
+  }
+
+  function begin(address: string, headers: IncomingMessage['headers'], work: () => void): void {
+    const ip = plainIp(address);
+    // A proxy names last whom it speaks for.
+    const [client] = speaksForMany(ip)
+      ? (String(headers['x-forwarded-for'] ?? '').match(/[^,\s]*$/) ?? [])
+      : [];
+    turns(addressKey(client || ip), work);
   }
 
   /** Whether there is a place for one more, which others may have to leave. */

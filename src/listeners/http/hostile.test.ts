@@ -248,6 +248,34 @@ describe('connections', () => {
     await at.close();
   });
 
+  it('of one address do not keep the requests of others waiting', async () => {
+    let done = 0;
+    const handle = async () => {
+      for (const untilMs = performance.now() + 2; performance.now() < untilMs; ) {}
+      done++;
+      return { status: 200, body: '' };
+    };
+    const at = await startListener({
+      store: store(),
+      acceptance: recordingAcceptance(),
+      routes: [{ method: 'GET', path: '/', handle }],
+    });
+    const open = (localAddress: string) =>
+      new Promise<Socket>((resolve) => {
+        const socket = connect({ port: at.port, host: '127.0.0.1', localAddress }, () => resolve(socket));
+        socket.on('error', () => {});
+      });
+    const flood = await Promise.all(Array.from({ length: 20 }, () => open('127.0.0.2')));
+    const other = await open('127.0.0.3');
+    for (const socket of flood) socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20));
+    await expect.poll(() => done).toBeGreaterThan(0);
+    other.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await new Promise((resolve) => other.once('data', resolve));
+    expect(done).toBeLessThan(200);
+    for (const socket of [other, ...flood]) socket.destroy();
+    await at.close();
+  });
+
   it('give back what their requests held where they end with CONNECT', async () => {
     let asked = 0;
     const slow = {
@@ -269,7 +297,7 @@ describe('connections', () => {
 
   it('of one site of IPv6 are at most half, however many networks it has', () => {
     const limit = createConnectionLimit(
-      { clock: manualClock(), log: silentLoggers.service },
+      { clock: manualClock(), log: silentLoggers.service, turns: (_, work) => work() },
       { maxConnections: 10, maxConnectionsPerAddress: 2, trustedProxies: [] },
     );
     const take = (ip: string) => limit.takeRequest(new EventEmitter(), ip);

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ByteBudget } from '../../lib/byte-budget.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
+import type { FairTurns } from '../../lib/turns.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
 import { endIfStalled, heldBytes, sendAnswer } from './answers.ts';
@@ -26,6 +27,7 @@ interface MountDeps {
   errors: ReturnType<typeof createErrorAnswers>;
   requests: RunningRequests;
   sendRate: SendRate;
+  turns: FairTurns;
 }
 
 /** The system takes so much for a client that reads nothing. */
@@ -39,7 +41,7 @@ export function mountRoutes(
   deps: MountDeps,
   options: Pick<HttpOptions, 'maxBodyBytes' | 'stalledAnswerMs'>,
 ): void {
-  const { callers, audit, answers, clock, errors, requests, sendRate } = deps;
+  const { callers, audit, answers, clock, errors, requests, sendRate, turns } = deps;
   for (const route of routes.api) mountApi(route);
   for (const route of routes.plain) mountPlain(route);
 
@@ -74,7 +76,11 @@ export function mountRoutes(
             errors.tellRefused(request, [problem], domain),
         };
         // A body that took its time must not outlive the token it came with.
-        const mustRenew = route.open !== true && request.body !== undefined && request.body !== null;
+        const hasBody = request.body !== undefined && request.body !== null;
+        // Bodies of many connections can end at once.
+        const [owner = ''] = ownerOf(request);
+        if (hasBody) await new Promise<void>((resolve) => turns(owner, resolve));
+        const mustRenew = route.open !== true && hasBody;
         if (mustRenew) await callers.requireStill(caller);
         // The operation alone has the body from here on, and may let go of it.
         request.body = undefined;

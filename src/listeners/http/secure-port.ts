@@ -18,7 +18,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { type SecureContext, TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { isLoopbackAddress } from '../../lib/loopback.ts';
@@ -48,7 +48,7 @@ export function createSecurePort(
   deps: {
     server: Server;
     handle(request: IncomingMessage, response: ServerResponse): void;
-    limit: Omit<ConnectionLimit, 'watch'>;
+    limit: Omit<ConnectionLimit, 'watch' | 'Request'>;
     certificates: Certificates;
     clock: Clock;
     log: Logger;
@@ -122,6 +122,11 @@ export function createSecurePort(
 
   async function secure(socket: Socket, timer: Timer): Promise<void> {
     const secureContext = await deps.certificates.current();
+    if (!socket.destroyed)
+      deps.limit.begin(socket.remoteAddress ?? '', {}, () => shake(socket, timer, secureContext));
+  }
+
+  function shake(socket: Socket, timer: Timer, secureContext: SecureContext): void {
     if (socket.destroyed) return;
     const inner = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: PROTOCOLS });
     inner.on('error', (err) => log.debug({ err }, 'a TLS connection failed'));
@@ -241,9 +246,12 @@ export function createSecurePort(
     // What everything else reads. A request that names two hosts is refused as one that names none (RFC 9113 §8.3.1).
     if (authority !== undefined && (host === undefined || host === authority)) headers.host = authority;
     else if (authority !== undefined) delete headers.host;
-    // Node gives both the interface of HTTP/1.1, as far as Fastify and the listener use it, but its types do not say
-    // so.
-    deps.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+    deps.limit.begin(request.socket.remoteAddress ?? '', headers, () => {
+      if (stream.destroyed || stream.closed) return;
+      // Node gives both the interface of HTTP/1.1, as far as Fastify and the listener use it, but its types do not say
+      // so.
+      deps.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+    });
   }
 }
 

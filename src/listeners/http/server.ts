@@ -7,6 +7,7 @@
 
 import { createByteBudget } from '../../lib/byte-budget.ts';
 import type { Service } from '../../lib/service.ts';
+import { createFairTurns } from '../../lib/turns.ts';
 import type { Problems } from '../../pipeline/alerts/alerts.ts';
 import { createApp } from './app.ts';
 import { createAudit } from './audit.ts';
@@ -62,7 +63,8 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   const errors = createErrorAnswers(deps, { methodsOf, own });
   const requests = createRunningRequests(deps.clock);
   const { clock, random, log, certificates } = deps;
-  const limit = createConnectionLimit(deps, options);
+  const turns = createFairTurns(clock);
+  const limit = createConnectionLimit({ clock, log, turns }, options);
   const app = createApp(
     {
       ...{
@@ -91,7 +93,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     app,
     { api: routes, plain },
     {
-      ...{ callers, audit, clock, errors, requests, sendRate },
+      ...{ callers, audit, clock, errors, requests, sendRate, turns },
       answers: createByteBudget(options.maxHeldAnswerBytes),
     },
     options,
