@@ -422,6 +422,18 @@ describe('slow and broken peers', () => {
   });
 });
 
+describe('bodies of very many values', () => {
+  it.each(['email', 'email/batch'])('are refused before they are parsed: %s', async (operation) => {
+    const at = await startListener({ store: store(), acceptance: recordingAcceptance() });
+    const headers = { Authorization: `Bearer ${await at.token()}`, 'Content-Type': 'application/json' };
+    const body = `{"To":[${'[],'.repeat(600_000)}0]}`;
+    const reply = await send(`${at.url}/api/v1/${operation}`, 'POST', { headers, body });
+    expect(reply.status).toBe(422);
+    expect(reply.text).toContain('more than a million values');
+    await at.close();
+  });
+});
+
 describe('who the peer is', () => {
   const forwarded = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' };
 

@@ -30,7 +30,6 @@ import type {
   PersonalQuestion,
   PersonalReply,
   PreparedEmail,
-  Problems,
   RenderedTemplate,
   RenderJob,
   ResultOf,
@@ -65,6 +64,7 @@ async function run(message: WorkerJob, ask: Ask): Promise<WorkerAnswer> {
   try {
     return { ok: true, result: await resultOf(message, ask) };
   } catch (error) {
+    if (error instanceof AppError) return { ok: true, result: { ok: false, problems: error.problems } };
     const failed = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { ok: false, failed };
   }
@@ -78,30 +78,20 @@ function resultOf(message: WorkerJob, ask: Ask): ResultOf<JobKind> | Promise<Res
       return split(message.job);
     case 'template': {
       const { body, strict, isNew } = message.job;
-      return orProblems(() => ({ ok: true, ...readTemplate(body, { strict, isNew }) }));
+      return { ok: true, ...readTemplate(body, { strict, isNew }) };
     }
     case 'names': {
       const { texts } = message.job;
-      return orProblems(() => ({ ok: true, names: namesIn(texts) }));
+      return { ok: true, names: namesIn(texts) };
     }
     case 'render':
-      return orProblems(() => rendered(message.job));
+      return rendered(message.job);
     case 'render-texts': {
       const { body, strict } = message.job;
-      return orProblems(() => ({ ok: true, ...renderTexts(body, strict) }));
+      return { ok: true, ...renderTexts(body, strict) };
     }
     case 'captured':
       return readCaptured(message.job.body, message.job.wish);
-  }
-}
-
-/** The result of `work`, or the problems that it throws. */
-function orProblems<Result>(work: () => Result): Result | Problems {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof AppError) return { ok: false, problems: error.problems };
-    throw error;
   }
 }
 

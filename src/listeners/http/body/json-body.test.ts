@@ -1,6 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonProblem, parseJsonObject } from './json-body.ts';
+import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
+
+describe('bodyText', () => {
+  const list = (items: string) => Buffer.from(`{"To":[${items}0]}`);
+
+  it.each(['[],', '{"a":1},', '"\\\\",1,', '1,'])('refuses more than a million values, as of %s', (unit) => {
+    const parts = unit.match(/[,[{]/g)?.length ?? 0;
+    expect(() => bodyText(list(unit.repeat(1_000_000 / parts)))).toThrow(/more than a million values/);
+    const fewer = list(unit.repeat(999_990 / parts));
+    expect(bodyText(fewer)).toBe(fewer.toString());
+  });
+
+  it('counts nothing inside of texts', () => {
+    const body = Buffer.from(JSON.stringify({ HTMLContent: '<a href="[,{\\">, '.repeat(300_000) }));
+    expect(bodyText(body)).toBe(body.toString());
+  });
+});
 
 describe('jsonProblem', () => {
   it.each([
