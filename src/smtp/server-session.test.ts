@@ -211,6 +211,13 @@ describe('a command out of place or malformed', () => {
     const output = codes(await driver.say('NOOP\r\n'.repeat(102)));
     expect(output.slice(-2)).toEqual(['250 2.0.0', '421 4.7.0']);
   });
+
+  it.each(['EHLO', 'HELO'])('is also a repeated %s', async (verb) => {
+    const driver = await greeted();
+    const output = codes(await driver.say(`${verb} a.example\r\n`.repeat(200)));
+    expect(output.at(-1)).toBe('421 4.7.0');
+    expect(driver.closed).toBe(true);
+  });
 });
 
 describe('limits of a transaction', () => {

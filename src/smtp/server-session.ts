@@ -290,7 +290,7 @@ export function createServerSession(
       case 'HELO':
         forgetTransaction();
         facts = { ...facts, helo: command.name, esmtp: command.verb === 'EHLO' };
-        return command.verb === 'EHLO' ? capabilities() : reply(250, '', options.hostname);
+        return idle(command.verb === 'EHLO' ? capabilities() : reply(250, '', options.hostname));
       case 'STARTTLS':
         return startTls();
       case 'AUTH':

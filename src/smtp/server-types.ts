@@ -137,7 +137,7 @@ export const SERVER_LIMITS = {
   maxLineBytes: 998,
   /** Refused commands before the connection is closed. */
   maxErrors: 20,
-  /** Commands without effect (NOOP, RSET, VRFY, HELP) between two messages. */
+  /** Commands without effect (NOOP, RSET, VRFY, HELP, EHLO) between two messages. */
   maxIdleCommands: 100,
   maxAuthFailures: 3,
   /** The wait for the next command (RFC 5321 §4.5.3.2.7: at least 5 minutes). */
