@@ -13,7 +13,8 @@ import { createUpkeep } from './upkeep.ts';
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const silent = () => {};
-const log = { info: silent, warn: silent, error: silent, debug: silent };
+const told: object[] = [];
+const log = { info: (fields: object) => told.push(fields), warn: silent, error: silent, debug: silent };
 
 let clock: ReturnType<typeof createManualClock>;
 let store: Store;
@@ -140,6 +141,18 @@ it('adds up events as they come, for statistics', async () => {
     expect(await counted()).toBe(false);
     await passUntil(async () => (await counted()) === n, 3);
   }
+});
+
+it('tells each minute how many events are counted, and how long it will take', async () => {
+  for (let n = 0; n < 4; n++) await commitOne(store);
+  const { sumEvents } = store;
+  store.sumEvents = ({ upTo }) => sumEvents({ upTo, limit: 1 });
+  told.length = 0;
+  await startUpkeep();
+  await passUntil(async () => (await store.countSummed()).summed === 4, 30);
+  // It rests for as long as three times a step, and finds nothing more.
+  for (let n = 0; n < 4; n++) await pass(MINUTE);
+  expect(told[0]).toEqual({ counted: expect.any(Number), of: 4, minutesLeft: expect.any(Number) });
 });
 
 describe('upkeep of sender domains', () => {

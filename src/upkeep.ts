@@ -45,7 +45,13 @@ export function createUpkeep(
   deps: {
     store: Pick<
       Store,
-      'purgeIdempotency' | 'purgeSuppressions' | 'purgeLimits' | 'purgeCauses' | 'lastEventSeq' | 'sumEvents'
+      | 'purgeIdempotency'
+      | 'purgeSuppressions'
+      | 'purgeLimits'
+      | 'purgeCauses'
+      | 'lastEventSeq'
+      | 'sumEvents'
+      | 'countSummed'
     >;
     domains: Pick<DomainService, 'all' | 'verify' | 'renewStandby'>;
     retention: Retention;
@@ -105,16 +111,19 @@ export function createUpkeep(
   async function sumEvents(): Promise<void> {
     const upTo = await store.lastEventSeq();
     if (upTo === summedUpTo) return;
-    let toldAt = clock.monotonicMs();
-    let events = 0;
+    const startedAt = clock.monotonicMs();
+    let toldAt = startedAt;
+    let added = 0;
     while (running) {
       const from = clock.monotonicMs();
       if (!(await store.sumEvents({ upTo, limit: EVENTS_PER_STEP }))) break;
-      events += EVENTS_PER_STEP;
+      added += EVENTS_PER_STEP;
       const now = clock.monotonicMs();
       if (now - toldAt >= TELL_EVERY_MS) {
         toldAt = now;
-        log.info({ events }, 'events are being counted for statistics');
+        const { summed, events } = await store.countSummed();
+        const minutesLeft = Math.ceil(((events - summed) / added) * ((now - startedAt) / 60_000));
+        log.info({ counted: summed, of: events, minutesLeft }, 'events are being counted for statistics');
       }
       await sleep(clock, REST * (now - from));
     }

@@ -43,6 +43,29 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     expect(requests.filter((one) => !one.startsWith(world.server.server.localUrl))).toEqual([]);
   });
 
+  it('says at once why there are no figures, and asks again when the server says', async () => {
+    const { page } = await openPage(browser);
+    let asked = 0;
+    await page.clock.install();
+    await page.route('**/api/v1/stats?*', (route) => {
+      if (route.request().url().includes('GroupBy=Provider')) asked += 1;
+      return route.fulfill({
+        status: 503,
+        headers: { 'retry-after': '300', 'content-type': 'application/problem+json' },
+        body: JSON.stringify({ detail: 'Events are being counted: 3.2 of 12.0 million so far' }),
+      });
+    });
+    await page.goto(url);
+    await page.getByText('3.2 of 12.0 million so far').waitFor();
+    const first = asked;
+    await page.clock.runFor(200_000);
+    expect(asked).toBe(first);
+    // While they are asked for again, the reason stays.
+    await page.route('**/api/v1/stats?*', () => undefined);
+    await page.clock.runFor(120_000);
+    await page.getByText('3.2 of 12.0 million so far').waitFor();
+  });
+
   it('shows what was sent over time, in the range of the address', async () => {
     const { page } = await openPage(browser);
     await page.goto(url);

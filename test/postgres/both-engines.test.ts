@@ -515,6 +515,7 @@ async function play(seed: number, stores: readonly [Store, Store]): Promise<void
       await both('sumEvents', {}, async (store) => {
         const upTo = await store.lastEventSeq();
         while (await store.sumEvents({ upTo, limit }));
+        return store.countSummed();
       });
     }
     await both('purgeSums', {}, (store) => store.purgeSums({ domain, before: before - DAY, limit: 5 }));

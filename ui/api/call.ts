@@ -22,14 +22,23 @@ export class ApiError extends Error {
   readonly code: string;
   /** Each thing that is wrong. */
   readonly problems: readonly FieldProblem[];
+  /** When the same request is worth another try; null = the server did not say. */
+  readonly retryAfterMs: number | null;
   /** What is wrong with each field that was named, by its JSON pointer: `/Quota/PerDay`. */
   readonly fields: ReadonlyMap<string, string>;
-  constructor(status: number, code: string, message: string, problems: readonly FieldProblem[] = []) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    problems: readonly FieldProblem[] = [],
+    retryAfterMs: number | null = null,
+  ) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
     this.code = code;
     this.problems = problems;
+    this.retryAfterMs = retryAfterMs;
     this.fields = new Map(
       problems.flatMap(({ Field, Message }) => (Field === undefined ? [] : [[Field, Message]])),
     );
@@ -181,11 +190,14 @@ export function urlOf(path: string, query: Query = {}): string {
   return given.length === 0 ? BASE + path : `${BASE}${path}?${words}`;
 }
 
+/** How long somebody waits without a word. */
+const MOMENT_MS = 5_000;
+
 /** Whether the same request may be answered better in a moment. */
 export function mayHelpAgain(error: unknown): boolean {
-  return (
-    error instanceof Unreachable || (error instanceof ApiError && [429, 502, 503, 504].includes(error.status))
-  );
+  if (error instanceof Unreachable) return true;
+  if (!(error instanceof ApiError) || ![429, 502, 503, 504].includes(error.status)) return false;
+  return (error.retryAfterMs ?? 0) <= MOMENT_MS;
 }
 
 async function problemOf(answer: Response): Promise<ApiError> {
@@ -202,5 +214,11 @@ async function problemOf(answer: Response): Promise<ApiError> {
     // What a proxy says has no words of ours, and over HTTP/2 none at all.
     (message as string | undefined) ?? `The answer was ${answer.status} ${answer.statusText}`.trim(),
     problems,
+    retryAfterOf(answer),
   );
+}
+
+function retryAfterOf({ headers }: Response): number | null {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) ? seconds * 1_000 : null;
 }

@@ -3,6 +3,8 @@
  * shown again. What was known stays in sight while the server is away.
  */
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { useRef } from 'react';
+import { ApiError } from '../api/call.ts';
 
 export interface Live<Answer> {
   /** Undefined until the first answer. */
@@ -22,8 +24,23 @@ export function useLive<Answer>(
     queryKey: key,
     queryFn: ({ signal }) => ask(signal),
     staleTime: 5_000,
-    refetchInterval: ({ state }) => (typeof everyMs === 'number' ? everyMs : everyMs(state.data)),
+    refetchInterval: ({ state: { data, error } }) =>
+      Math.max(
+        typeof everyMs === 'number' ? everyMs : everyMs(data),
+        (error instanceof ApiError ? error.retryAfterMs : null) ?? 0,
+      ),
     refetchOnWindowFocus: 'always',
   });
-  return { data: query.data, error: query.error, again: () => void query.refetch() };
+  /** Until the next answer, also while it is asked for. */
+  const lastError = useRef<Error | null>(null);
+  if (query.error !== null || query.data !== undefined || query.errorUpdateCount === 0)
+    lastError.current = query.error;
+  return {
+    data: query.data,
+    error: lastError.current,
+    again() {
+      lastError.current = null;
+      void query.refetch();
+    },
+  };
 }

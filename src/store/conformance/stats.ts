@@ -129,6 +129,16 @@ export function describeStats({ store }: Suite): void {
       expect(await groups({ maxUnsummed: 0 })).toEqual({ '': 6 });
     });
 
+    it('says how many of the events are added up', async () => {
+      expect(await store.countSummed()).toEqual({ summed: 0, events: 0 });
+      for (let i = 0; i < 5; i++) await commitOne(store, { recipients: [accepted(T0)] });
+      expect(await store.countSummed()).toEqual({ summed: 0, events: 5 });
+      await store.sumEvents({ upTo: await store.lastEventSeq(), limit: 2 });
+      expect(await store.countSummed()).toEqual({ summed: 2, events: 5 });
+      await addUp();
+      expect(await store.countSummed()).toEqual({ summed: 5, events: 5 });
+    });
+
     it('keeps no address that a tag contains', async () => {
       await commitOne(store, { recipients: [accepted(T0)], tags: ['for bob@example.net', 'a'] });
       await commitOne(store, { recipients: [accepted(T0)], tags: ['@home'] });

@@ -84,6 +84,15 @@ export const sumEvents = write('sumEvents', { serial: 'sums' }, async ({ db }, {
   return next.n === limit;
 });
 
+export const countSummed = read('countSummed', async (db) => {
+  const found = await db.get<{ first: number | null; last: number | null; upTo: number }>(
+    `SELECT (SELECT seq FROM event ORDER BY seq LIMIT 1) AS first,
+       (SELECT seq FROM event ORDER BY seq DESC LIMIT 1) AS last, ${SUMMED_UP_TO} AS "upTo"`,
+  );
+  if (found === undefined || found.first === null || found.last === null) return { summed: 0, events: 0 };
+  return { summed: Math.max(0, found.upTo - found.first + 1), events: found.last - found.first + 1 };
+});
+
 export const domainsWithSums = read('domainsWithSums', (db) => domainsIn(db, 'event_sum'));
 
 const PURGE_SQL = `WITH old AS MATERIALIZED (${Object.values(BREAKDOWNS)

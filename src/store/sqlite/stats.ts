@@ -21,7 +21,7 @@ import {
 import type { StatsCount } from '../topics/stats.ts';
 import type { Connection } from './engine/connection.ts';
 import { namesIn } from './engine/names-in.ts';
-import { type ParamsOf, readInSteps, type Steps, write } from './engine/operation.ts';
+import { type ParamsOf, read, readInSteps, type Steps, write } from './engine/operation.ts';
 import { domainIdsIn, findNameId, findNameIds } from './engine/session.ts';
 
 /**
@@ -83,6 +83,14 @@ export const sumEvents = write('sumEvents', 'measured', { portion: true }, ({ db
   db.run(ADD_SQL, after, next.seq);
   db.put('meta', 'name', { name: SUMMED, value: next.seq });
   return next.n === params.limit;
+});
+
+export const countSummed = read('countSummed', 'by key', (db) => {
+  const { first, last } = db.get<{ first: number | null; last: number | null }>(
+    'SELECT (SELECT min(seq) FROM event) AS first, (SELECT max(seq) FROM event) AS last',
+  ) ?? { first: null, last: null };
+  if (first === null || last === null) return { summed: 0, events: 0 };
+  return { summed: Math.max(0, summedUpTo(db) - first + 1), events: last - first + 1 };
 });
 
 function summedUpTo(db: Connection): number {

@@ -60,6 +60,8 @@ export interface StatsStore {
    * Adds the next `limit` events, up to the seq `upTo` of `lastEventSeq`, to the sums by hour and day. true: there may be more.
    */
   sumEvents(params: { upTo: number; limit: number }): Promise<boolean>;
+  /** How many of the events are in the sums, by their numbers, of which some may be missing. */
+  countSummed(): Promise<{ summed: number; events: number }>;
   /** Sender domains that have sums. */
   domainsWithSums(): Promise<readonly string[]>;
   /** Deletes sums of a domain whose hour or day ended before `before`, at most `limit`; returns how many. */

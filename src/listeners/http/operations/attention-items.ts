@@ -50,6 +50,7 @@ export interface AttentionDeps {
     | 'waitingCounts'
     | 'listPathChanges'
     | 'listPathStates'
+    | 'countSummed'
   >;
   traffic: Pick<Traffic, 'paths' | 'pathOf' | 'relays' | 'holds' | 'waits'>;
   warmup: { list(): readonly WarmupView[] };
@@ -84,7 +85,11 @@ const RELAY_CHECK = 'relay ';
 
 export async function gatherAttention(deps: AttentionDeps, view: AttentionView): Promise<AttentionAnswer> {
   const { kinds: lasting, counted, complete, examinedAt } = await gatherKinds(deps, view);
-  const kinds = [...lasting, view.mayDomains ? await unverifiedItems(deps, view.domains) : []];
+  const kinds = [
+    ...lasting,
+    view.mayDomains ? await unverifiedItems(deps, view.domains) : [],
+    view.isOperator ? countingItems(await deps.store.countSummed()) : [],
+  ];
   return {
     Items: kinds.flatMap((items) => items.slice(0, MAX_OF_A_KIND)).sort(worstFirst),
     More: kinds.some((items) => items.length > MAX_OF_A_KIND),
@@ -304,6 +309,29 @@ async function unverifiedItems(
     Action: checkDomain(name),
     Command: `postrider domain verify ${name}`,
   }));
+}
+
+/** Events that are not added up yet, with which statistics are still answered: half a second of the searching reader. */
+export const MAX_UNSUMMED = 200_000;
+
+/** What an operator reads while statistics are refused because so many events are not added up; '' where they are not. */
+export function countingText({ summed, events }: Awaited<ReturnType<Store['countSummed']>>): string {
+  if (events - summed <= MAX_UNSUMMED) return '';
+  const millions = (count: number) => (count / 1e6).toFixed(1);
+  return `Events are still being counted after an upgrade: ${millions(summed)} of ${millions(events)} million so far`;
+}
+
+/** For some minutes or hours after an upgrade; nobody has to be told who does not look. */
+function countingItems(progress: Awaited<ReturnType<Store['countSummed']>>): AttentionItem[] {
+  const text = countingText(progress);
+  if (text === '') return [];
+  return [
+    {
+      ...NOTHING_ELSE,
+      ...{ Kind: 'server', Severity: 'Warning', Subject: 'statistics', Message: sentence(text) },
+      Fix: 'Nothing is to be done: statistics are shown when it has ended. Mail goes on.',
+    },
+  ];
 }
 
 function checkDomain(name: string): AttentionItem['Action'] {

@@ -321,6 +321,19 @@ it('counts the mail of the holds that it shows, and of no others', async () => {
   expect(read.size).toBe(21);
 });
 
+it('tells the operator how far events are counted after an upgrade', async () => {
+  const { countSummed } = world.store;
+  const counted = async (summed: number, token?: string) => {
+    Object.assign(world.store, { countSummed: async () => ({ summed, events: 12_000_000 }) });
+    return (await of('server', token)).map(({ Severity, Message }) => [Severity, Message]);
+  };
+  const message = 'Events are still being counted after an upgrade: 3.2 of 12.0 million so far.';
+  expect(await counted(3_200_000)).toEqual([['Warning', message]]);
+  expect(await counted(3_200_000, world.tokens.own)).toEqual([]);
+  expect(await counted(11_900_000)).toEqual([]);
+  Object.assign(world.store, { countSummed });
+});
+
 it('tells of the server itself, but not of what may stay as it is', async () => {
   problems.push(
     { name: 'store', ok: true, detail: '' },

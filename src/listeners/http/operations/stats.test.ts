@@ -77,6 +77,23 @@ it('bounds and checks the question', async () => {
   expect((await stats('?From=2026-01-01&To=2026-04-03')).status).toBe(200);
 });
 
+it('says how many events are counted while too many are not', async () => {
+  const { stats: own, countSummed } = world.store;
+  Object.assign(world.store, {
+    stats: async () => ({ kind: 'too-many', of: 'unsummed' }),
+    countSummed: async () => ({ summed: 3_200_000, events: 12_000_000 }),
+  });
+  const reply = await stats();
+  expect([reply.status, reply.headers['retry-after'], reply.json().detail]).toEqual([
+    503,
+    '300',
+    'Events are still being counted after an upgrade: 3.2 of 12.0 million so far',
+  ]);
+  Object.assign(world.store, { countSummed: async () => ({ summed: 11_700_000, events: 12_000_000 }) });
+  expect((await stats()).headers['retry-after']).toBe('30');
+  Object.assign(world.store, { stats: own, countSummed });
+});
+
 it('shows nothing of other domains, and asks for its scope', async () => {
   expect((await stats('', world.tokens.other)).json().Items).toMatchObject([{ Counts: { Accepted: 0 } }]);
   expect((await stats('?Domain=example.com', world.tokens.other)).status).toBe(404);

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
+import type { Store } from '../../../store/store.ts';
 import type { StatsCount } from '../../../store/topics/stats.ts';
 import { time } from '../answer-schemas.ts';
 import { createCallRate } from '../call-rate.ts';
@@ -13,6 +14,7 @@ import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { DOMAIN, flag, moment, word } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime } from '../route.ts';
+import { countingText, MAX_UNSUMMED } from './attention-items.ts';
 
 const counts = z.record(z.string(), z.int()).describe('Events by kind: Accepted, Delivered, …');
 
@@ -72,13 +74,13 @@ const GROUPS = {
   Provider: 'provider',
   DeliveryTime: 'delivery-time',
 } as const;
-/** Events that are not added up yet: half a second of the searching reader. */
-const MAX_UNSUMMED = 200_000;
 const MAX_GROUPS = 100;
 /** The reader keeps them until the largest are known, with their counts: some 100 MB. */
 const MAX_COUNTED_GROUPS = 100_000;
 const MAX_COUNTS = 1_000_000;
-const RETRY_AFTER_SECONDS = 30;
+/** Of a million events that are not added up, at the quickest. */
+const SECONDS_PER_MILLION = 60;
+const RETRY_AFTER_SECONDS = { least: 30, most: 300 };
 const CALLS_PER_SECOND = 5;
 
 const KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
@@ -122,7 +124,8 @@ export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[]
           maxGroups: MAX_GROUPS,
           maxCountedGroups: MAX_COUNTED_GROUPS,
         });
-        if (result.kind === 'too-many') throw tooMany(result.of);
+        if (result.kind === 'too-many')
+          throw result.of === 'groups' ? tooManyGroups() : stillCounting(await store.countSummed());
         const groups =
           GroupBy === undefined && result.groups.length === 0 ? [{ name: '', counts: [] }] : result.groups;
         return {
@@ -159,14 +162,15 @@ function range(
   return [Math.floor(from / ms) * ms, Math.ceil(to / HOUR_MS) * HOUR_MS];
 }
 
-function tooMany(of: 'unsummed' | 'groups'): AppError {
-  if (of === 'unsummed') {
-    return new AppError('unavailable', {
-      message:
-        'Events are still being counted after an upgrade: this takes some minutes for each million of them',
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    });
-  }
+function stillCounting(progress: Awaited<ReturnType<Store['countSummed']>>): AppError {
+  const seconds = Math.ceil(((progress.events - progress.summed) / 1e6) * SECONDS_PER_MILLION);
+  return new AppError('unavailable', {
+    message: countingText(progress) || 'Events are still being counted after an upgrade',
+    retryAfterSeconds: Math.min(RETRY_AFTER_SECONDS.most, Math.max(RETRY_AFTER_SECONDS.least, seconds)),
+  });
+}
+
+function tooManyGroups(): AppError {
   return invalidParameter(
     `The range holds more than ${MAX_COUNTED_GROUPS} groups, or ${MAX_COUNTS} counts of them: ask for a shorter one, or for one Domain`,
     'From',
