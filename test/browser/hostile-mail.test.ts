@@ -92,6 +92,17 @@ describe.skipIf(!hasBrowser)('hostile mail', () => {
     expect(asked).toEqual([]);
   });
 
+  it('shows texts in the order in which they were written', async () => {
+    const { page } = await openPage(browser);
+    for (const place of ['inbox', 'messages']) {
+      await page.goto(`${server.server.localUrl}/${place}`);
+      await page.getByText('gnp.exe').first().click();
+      await page.getByRole('heading', { name: 'gnp.exe' }).waitFor();
+      const shown = `${await page.title()} ${await page.content()}`;
+      expect(shown).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    }
+  });
+
   it('hands a page in its files over as a file, and never shows it', async () => {
     const { page } = await opened();
     await page.getByRole('tab', { name: 'Attachments' }).click();

@@ -87,6 +87,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Lets the same request be sent again without being carried out twice. */
   key?: string;
+  /** The answer holds what is edited and stored again: its texts are left as they are. */
+  isOwnText?: boolean;
   /** The request outlives the page. */
   keepalive?: boolean;
 }
@@ -125,7 +127,22 @@ function isProvenNow(): Promise<boolean> {
 /** A JSON answer. */
 export async function call<Answer>(method: Method, path: string, options: CallOptions = {}): Promise<Answer> {
   const answer = await open(method, path, options);
-  return (await answer.json()) as Answer;
+  return inWrittenOrder(await answer.text(), options.isOwnText) as Answer;
+}
+
+/** What embeds, overrides or isolates a direction (Unicode, UAX #9): it shows texts in another order than they were written in. */
+const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
+/** Contents of mail, which stand alone. */
+const CONTENTS: ReadonlySet<string> = new Set(['HTMLContent', 'PlainContent']);
+
+/**
+ * The JSON of an answer without directions in its texts: most come from senders, receivers and tenants. Done where they arrive,
+ * no place can forget it. `isOwnText`: they are edited and stored again.
+ */
+export function inWrittenOrder(json: string, isOwnText = false): unknown {
+  return JSON.parse(json, (name, value: unknown) =>
+    typeof value !== 'string' || isOwnText || CONTENTS.has(name) ? value : value.replace(DIRECTIONS, ''),
+  );
 }
 
 /** The answers to a request that is repeated with the cursor of the answer before, until there is none. */
@@ -201,7 +218,10 @@ export function mayHelpAgain(error: unknown): boolean {
 }
 
 async function problemOf(answer: Response): Promise<ApiError> {
-  const said = (await answer.json().catch(() => null)) as Partial<Record<string, unknown>> | null;
+  const said = (await answer
+    .text()
+    .then(inWrittenOrder)
+    .catch(() => null)) as Partial<Record<string, unknown>> | null;
   // Where fields are wrong, the detail only counts them.
   const problems = Array.isArray(said?.Errors) ? (said.Errors as FieldProblem[]) : [];
   const told = problems.map(({ Message }) => Message).filter((one) => typeof one === 'string');

@@ -9,7 +9,7 @@ import type {
   SpamReport,
 } from '../../src/client/api-types.ts';
 import type { LiveSource } from '../components/live-list.ts';
-import { call, everyItem, open, part, type Query, text, urlOf } from './call.ts';
+import { call, everyItem, inWrittenOrder, open, part, type Query, text, urlOf } from './call.ts';
 import { followStream } from './stream.ts';
 
 /** What narrows the list: query parameters of `GET /sandbox/messages`. */
@@ -34,7 +34,7 @@ export function captureSource(filters: Filters): LiveSource<CaptureSummary> {
     follow: ({ onOpen, onItem, onLost }) =>
       followStream('/sandbox/stream', filters, {
         onOpen,
-        onData: (data) => onItem(JSON.parse(data) as CaptureSummary),
+        onData: (data) => onItem(inWrittenOrder(data) as CaptureSummary),
         onLost,
       }),
   };

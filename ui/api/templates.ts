@@ -24,16 +24,16 @@ export function listTemplates(
 
 /** With the texts of its newest version, or of another. */
 export function getTemplate(id: string, version?: number, signal?: AbortSignal): Promise<Template> {
-  return call('GET', `/templates/${part(id)}`, { query: { Version: version }, signal });
+  return call('GET', `/templates/${part(id)}`, { query: { Version: version }, signal, isOwnText: true });
 }
 
 export function createTemplate(wanted: CreateTemplateRequest): Promise<Template> {
-  return call('POST', '/templates', { body: wanted });
+  return call('POST', '/templates', { body: wanted, isOwnText: true });
 }
 
 /** A new version, or a new name alone. Refused with 409 if `Version` is not the newest any more. */
 export function changeTemplate(id: string, change: UpdateTemplateRequest): Promise<Template> {
-  return call('PUT', `/templates/${part(id)}`, { body: change });
+  return call('PUT', `/templates/${part(id)}`, { body: change, isOwnText: true });
 }
 
 /** `leaving`: the page is being closed, the request goes on without it. */
@@ -43,5 +43,5 @@ export async function removeTemplate(id: string, leaving = false): Promise<void>
 
 /** Fills texts in that are not stored. */
 export function renderTexts(wanted: RenderTextsRequest, signal?: AbortSignal): Promise<TextsRendering> {
-  return call('POST', '/templates/render', { body: wanted, signal });
+  return call('POST', '/templates/render', { body: wanted, signal, isOwnText: true });
 }
