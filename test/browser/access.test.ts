@@ -345,6 +345,13 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
       await own.getByRole('heading', { name: 'You may not see this' }).waitFor();
       expect(await own.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     }
+    // No place is offered that would say so.
+    await own.goto(url.replace('/access', '/'));
+    await own.getByRole('heading', { name: 'There is nothing here that you may see' }).waitFor();
+    expect(await own.getByRole('navigation').first().getByRole('listitem').count()).toBe(0);
+    await own.keyboard.press('Control+k');
+    await own.getByRole('combobox').fill('ada@example.com');
+    expect(await own.getByRole('option').count()).toBe(0);
   });
 
   const ROLES = [

@@ -102,7 +102,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     for (const path of ['/mesages', '/settings/domains', '/domains/example.com/dns']) {
       await page.goto(`${url}${path}`);
       await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
-      await page.getByRole('link', { name: 'Go to the inbox' }).click();
+      await page.getByRole('link', { name: 'Go to the first page' }).click();
       await expect.poll(() => page.url()).toBe(`${url}/inbox`);
     }
     const status = async (method: string, path: string, accept: string) => {

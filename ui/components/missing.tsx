@@ -8,8 +8,8 @@ export function Missing() {
   usePageTitle(title);
   return (
     <Notice title={title}>
-      <Link to="/inbox" className="text-accent underline">
-        Go to the inbox
+      <Link to="/" className="text-accent underline">
+        Go to the first page
       </Link>
     </Notice>
   );

@@ -88,7 +88,12 @@ export function usePaletteKey(open: () => void): void {
   }, [open]);
 }
 
+/** At places that the person may see. */
 function targetsFor(text: string, all: readonly DashboardPlace[]): readonly Target[] {
+  return everyTarget(text, all).filter(({ to }) => all.some(({ path }) => to.startsWith(path)));
+}
+
+function everyTarget(text: string, all: readonly DashboardPlace[]): readonly Target[] {
   const places = all
     .filter(({ name }) => name.toLowerCase().startsWith(text.toLowerCase()))
     .map(({ name, path }) => ({ name, to: path, search: {} }));
@@ -109,6 +114,6 @@ function targetsFor(text: string, all: readonly DashboardPlace[]): readonly Targ
     mail(`Mail to the domain ${text}`, `@${text}`),
     { name: `Mail that waits for ${text}`, to: `/queue/${domain}`, search: {} },
     { name: `Sender domain ${text}`, to: `/domains/${domain}`, search: {} },
-  ].filter(({ to }) => all.some(({ path }) => to.startsWith(path)));
+  ];
   return [...places, ...(DOMAIN.test(text) ? ofDomain : []), subject];
 }

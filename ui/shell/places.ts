@@ -29,19 +29,21 @@ export interface DashboardPlace {
     | '/system';
   name: string;
   icon: LucideIcon;
-  /** Any of these is needed to see anything there; absent = what everybody has who signs in. */
-  scopes?: readonly string[];
+  /** Any of these is needed to see anything there. */
+  scopes: readonly string[];
   /** What may be called there without a scope. */
   operation?: string;
+  /** Nearly everybody may see it: it is shown before the rights are known. */
+  isUsual?: true;
   /** Of the second group: what is set up, rather than what happens. */
   isFurther?: true;
 }
 
 /** Those of the first group stand in the bar of a phone, the others behind “More”. */
 const PLACES: readonly DashboardPlace[] = [
-  { path: '/inbox', name: 'Inbox', icon: Inbox },
-  { path: '/messages', name: 'Messages', icon: Mails },
-  { path: '/overview', name: 'Overview', icon: Gauge },
+  { path: '/inbox', name: 'Inbox', icon: Inbox, scopes: ['email:read'], isUsual: true },
+  { path: '/messages', name: 'Messages', icon: Mails, scopes: ['email:read'], isUsual: true },
+  { path: '/overview', name: 'Overview', icon: Gauge, scopes: ['stats:read'], isUsual: true },
   { path: '/queue', name: 'Queue', icon: Hourglass, scopes: ['admin'], operation: 'getQueue' },
   { path: '/domains', name: 'Domains', icon: Globe, scopes: ['domains:read'], isFurther: true },
   { path: '/webhooks', name: 'Webhooks', icon: Webhook, scopes: ['webhooks:read'], isFurther: true },
@@ -72,7 +74,7 @@ export function placeName(path: string): string {
 /** Those that answer the person who looks. */
 export function usePlaces(): readonly DashboardPlace[] {
   const { data: me } = useQuery(ME);
-  return PLACES.filter(
-    ({ scopes, operation }) => scopes === undefined || scopes.some((one) => mayDo(me, one, operation)),
+  return PLACES.filter(({ scopes, operation, isUsual }) =>
+    me === undefined ? isUsual : scopes.some((one) => mayDo(me, one, operation)),
   );
 }
