@@ -112,7 +112,7 @@ export const ERRORS = {
   'webhook-limit': e(1903, 409, 'The domain has reached its maximum number of webhooks'),
   'domain-exists': e(2001, 409, 'The domain exists already'),
   'domain-invalid': e(2002, 422, 'The domain name is not valid'),
-  'domain-ambiguous': e(2003, 422, 'The token holds several domains: name one in Domain'),
+  'domain-ambiguous': e(2003, 422, 'Several sender domains are possible: name one in Domain'),
   'template-exists': e(2101, 409, 'The domain has a template of that name already'),
   'template-invalid': e(2102, 422, 'The template has a mistake'),
   'template-not-fillable': e(2103, 422, 'The template cannot be filled in with these variables'),
