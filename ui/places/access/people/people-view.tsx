@@ -44,6 +44,7 @@ export function PeopleView({ me }: { me: Me }) {
       ) : (
         <DataTable
           label="People"
+          isWide
           columns={columnsOf(own)}
           rows={items}
           keyOf={({ PersonID }) => PersonID}
