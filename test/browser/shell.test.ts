@@ -99,7 +99,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
 
   it('says at an address that nothing is at that there is no such page, with a way back', async () => {
     const { page } = await openPage(browser);
-    for (const path of ['/mesages', '/settings/domains', '/domains/example.com/dns']) {
+    for (const path of ['/mesages', '/settings/domains', '/domains/example.com/dns', '/queue/%FF', '/%']) {
       await page.goto(`${url}${path}`);
       await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
       await page.getByRole('link', { name: 'Go to the first page' }).click();

@@ -14,7 +14,7 @@ import type { HttpDeps, HttpOptions } from './deps.ts';
 import type { createErrorAnswers } from './error-answers.ts';
 import type { OwnAddress } from './own-address.ts';
 import { clientIp, contextOf, ownerOf, pathOfAbsoluteForm } from './request-facts.ts';
-import { BASE } from './route.ts';
+import { type ApiAnswer, BASE } from './route.ts';
 import type { RunningRequests } from './running-requests.ts';
 
 declare module 'fastify' {
@@ -76,7 +76,13 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
       requireHostHeader: false,
       noDelay: true,
     },
-    frameworkErrors: (error, request, reply) => errors.sendError(error, request, reply),
+    // A path that cannot be decoded, for example.
+    frameworkErrors(error, request, reply) {
+      const page = missingPageFor(request);
+      if (page === null) return errors.sendError(error, request, reply);
+      errors.setCommonHeaders(request, reply);
+      sendAnswer(reply, page);
+    },
     clientErrorHandler: (error, socket) => errors.onClientError(error, socket),
   });
   app.decorateRequest('caller', null);
@@ -130,10 +136,14 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
     } else done();
   }
 
-  /** A person is shown a page with a way back; a program gets a problem, and so does everybody below `/api`. */
-  function refuseUnknown(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+  /** A person is shown a page with a way back; null: a program gets a problem, and so does everybody below `/api`. */
+  function missingPageFor(request: FastifyRequest): ApiAnswer | null {
     const isPage = isRead(request) && !/^\/api(?:[/?]|$)/.test(request.url);
-    const page = isPage ? (deps.missingPage?.(contextOf(request).header) ?? null) : null;
+    return isPage ? (deps.missingPage?.(contextOf(request).header) ?? null) : null;
+  }
+
+  function refuseUnknown(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    const page = missingPageFor(request);
     if (page === null) done(errors.notFound(request, reply));
     else sendAnswer(reply, page);
   }
