@@ -111,6 +111,25 @@ describe('a refused request', () => {
     expect(rows.find(({ Code }) => Code === 404)?.Action).toBe('GET /domains/:name');
   });
 
+  it('of the dashboard is shown there and not kept, except where a sign-in fails', async () => {
+    const Email = 'ada@mine.example';
+    const Password = 'correct horse battery';
+    const rights = { Role: 'member', Preset: 'Send', Domains: ['mine.example'] };
+    await server.call('POST', '/people', { body: { Email, Password, ...rights } });
+    const own = { origin: server.server.localUrl, 'x-postrider-dashboard': '1' };
+    const sign = (body: object) => server.call('POST', '/session', { token: null, headers: own, body });
+    const cookie = (await sign({ Email, Password })).headers.getSetCookie().join().split(';')[0] ?? '';
+    for (const headers of [{ ...own, cookie }, own]) {
+      const answer = await server.call('GET', '/stats', { token: null, headers });
+      expect([401, 403]).toContain(answer.status);
+    }
+    expect((await sign({ Email, Password: 'wrong' })).status).toBe(401);
+    const rows = await listed();
+    expect(rows.some(({ Action }) => Action === 'GET /stats')).toBe(false);
+    expect(rows[0]).toMatchObject({ Action: 'POST /session', Name: 'sign-in-failed' });
+    expect(server.logs.filter(({ action }) => action === 'GET /stats')).toHaveLength(2);
+  });
+
   it('by nobody is for the operator alone, and the token is nowhere', async () => {
     await server.call('GET', '/email', { token: 'aaaa.bbbb.cccc' });
     await request('GET', `${server.server.localUrl}/api/v1/email`);

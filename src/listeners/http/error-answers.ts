@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, ERRORS } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { plainIp } from '../../lib/loopback.ts';
+import { OWN_HEADER } from '../../policy/access/own-page.ts';
 import type { HttpDeps } from './deps.ts';
 import { missingThing } from './openapi/texts.ts';
 import type { OwnAddress } from './own-address.ts';
@@ -87,6 +88,7 @@ export function createErrorAnswers(
     const caller = request.caller ?? null;
     const path = pathOf(request);
     const { name, message = ERRORS[name].text, field } = first;
+    const { authorization, [OWN_HEADER]: own } = request.headers;
     const [only, ...others] = caller?.domains ?? [];
     deps.refusals.record({
       caller,
@@ -98,6 +100,9 @@ export function createErrorAnswers(
       message: `${field === undefined ? '' : `${field}: `}${message}${more.length === 0 ? '' : ` (and ${more.length} more)`}`,
       domain: domain ?? (others.length === 0 && only !== '*' ? (only ?? null) : null),
       ip: ipOf(request),
+      // Failed sign-ins are for the operator to see.
+      isShownToPerson:
+        own !== undefined && authorization === undefined && (caller !== null || method === 'GET'),
     });
   }
 

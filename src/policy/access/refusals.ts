@@ -31,9 +31,11 @@ export interface RefusalFacts {
   /** Sender domain concerned; null = unknown. */
   domain: string | null;
   ip: string;
+  /** The dashboard asked, and shows the refusal itself: it is counted and logged, but not kept in the list. */
+  isShownToPerson?: boolean;
 }
 
-export interface Refusal extends Readonly<Omit<RefusalFacts, 'caller'>> {
+export interface Refusal extends Readonly<Omit<RefusalFacts, 'caller' | 'isShownToPerson'>> {
   readonly id: string;
   /** Order of the last occurrence; higher is later. */
   readonly seq: number;
@@ -95,6 +97,7 @@ export function createRefusals(deps: {
       deps.count(via, name);
       const row = rowOf(facts);
       const tenant = caller === null ? STRANGERS : tenantOf(caller);
+      if (facts.isShownToPerson === true) return write(tenant, row);
       if (caller === null) strangers.add(networkKey(ip), row, REFUSAL_LIMITS.rowsOfStranger);
       else tenants.add(tenant, row, REFUSAL_LIMITS.rowsEach);
       write(tenant, row);
