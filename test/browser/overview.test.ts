@@ -212,7 +212,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
         Kind: 'server',
         Severity: 'Failing',
         Message: 'It fails.',
-        Fix: 'Mend it.',
+        Fix: 'Mend it (key `route`).',
         ...nothingElse,
       };
       const Items = ['disk', 'clock', 'https', 'returns'].map((Subject) => ({ ...item, Subject }));
@@ -222,6 +222,9 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await page.goto(url);
     const items = page.getByRole('list', { name: 'What needs attention' }).getByRole('listitem');
     await expect.poll(() => items.count()).toBe(4);
+    // What a sentence names is set apart, without backticks.
+    expect(await items.first().locator('code').textContent()).toBe('route');
+    expect(await items.first().textContent()).toContain('Mend it (key route).');
   });
 
   it('is read on a phone without scrolling sideways', async () => {

@@ -1,6 +1,7 @@
 /** What one check found: in words, what stands in the DNS, what should, and what to do. All of it may be a stranger's text. */
 import type { DomainCheck } from '../../../src/client/api-types.ts';
 import { CopyButton } from '../../components/copy.tsx';
+import { Sentence } from '../../components/sentence.tsx';
 import { Status } from '../../components/status.tsx';
 import { checkName } from './domain-status.ts';
 
@@ -23,7 +24,13 @@ export function CheckItem({ check }: { check: DomainCheck }) {
           <bdi>{Host}</bdi>
         </code>
       </p>
-      {status === 'Ok' ? <p className="max-w-prose">{Message}</p> : <Finding check={check} />}
+      {status === 'Ok' ? (
+        <p className="max-w-prose">
+          <Sentence text={Message} />
+        </p>
+      ) : (
+        <Finding check={check} />
+      )}
     </li>
   );
 }
@@ -33,8 +40,14 @@ export function Finding({ check }: { check: DomainCheck }) {
   const { Status: status, Message, Fix, Found, Expected } = check;
   return (
     <div className={`grid gap-1.5 border-l-4 bg-page py-2 pr-2 pl-3 ${EDGES[status]}`}>
-      <p className="max-w-prose">{Message}</p>
-      {Fix !== '' && <p className="max-w-prose font-semibold">{Fix}</p>}
+      <p className="max-w-prose">
+        <Sentence text={Message} />
+      </p>
+      {Fix !== '' && (
+        <p className="max-w-prose font-semibold">
+          <Sentence text={Fix} />
+        </p>
+      )}
       {(Found.length > 0 || Expected !== '') && (
         <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-1 text-xs">
           <dt className="text-soft">Found</dt>

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import type { DnsRecord, Domain, DomainCheck } from '../../../src/client/api-types.ts';
 import { Section } from '../../components/page.tsx';
+import { Sentence } from '../../components/sentence.tsx';
 import { Status } from '../../components/status.tsx';
 import { Instant } from '../../components/time.tsx';
 import { CheckItem } from './check-item.tsx';
@@ -61,7 +62,9 @@ function Changes({ changes }: { changes: Domain['Changes'] }) {
           >
             <Instant at={At} className="text-soft text-xs" />
             <Status status={To ?? 'Unknown'} words={checkName(Name)} />
-            <span className="min-w-0">{Message}</span>
+            <span className="min-w-0">
+              <Sentence text={Message} />
+            </span>
           </li>
         ))}
       </ul>

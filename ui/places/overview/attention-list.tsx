@@ -11,6 +11,7 @@ import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { countOf } from '../../components/count.ts';
 import { withLocalTimes } from '../../components/local-times.ts';
+import { Sentence } from '../../components/sentence.tsx';
 import { Ago, Lasting, NextTry, Until } from '../../components/time.tsx';
 import { messageOf, toast } from '../../components/toasts.tsx';
 import { undoable } from '../../components/undoable.ts';
@@ -129,9 +130,13 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
           className={`mt-px shrink-0 ${isFailing ? 'text-bad' : 'text-warn'}`}
         />
         <div className="grid min-w-0 gap-0.5">
-          <p>{withLocalTimes(Message)}</p>
+          <p>
+            <Sentence text={withLocalTimes(Message)} />
+          </p>
           <Facts item={item} />
-          <p className="text-soft">{Fix}</p>
+          <p className="text-soft">
+            <Sentence text={Fix} />
+          </p>
           <Where item={item} />
         </div>
       </div>

@@ -9,6 +9,7 @@ import {
 } from 'lucide-react';
 import type { DomainCheck } from '../../../../src/client/api-types.ts';
 import { CopyButton } from '../../../components/copy.tsx';
+import { Sentence } from '../../../components/sentence.tsx';
 import { checkName } from '../../domains/domain-status.ts';
 import { worstFirst } from './findings.ts';
 
@@ -61,9 +62,16 @@ function Check({
       <Icon size={18} aria-label={Status} className={`mt-px shrink-0 ${colour}`} />
       <div className="grid min-w-0 flex-1 gap-1">
         <p>
-          <span className="font-semibold">{checkName(Name)}</span> <bdi>{Message}</bdi>
+          <span className="font-semibold">{checkName(Name)}</span>{' '}
+          <bdi>
+            <Sentence text={Message} />
+          </bdi>
         </p>
-        {Fix !== '' && <p className="text-soft">{Fix}</p>}
+        {Fix !== '' && (
+          <p className="text-soft">
+            <Sentence text={Fix} />
+          </p>
+        )}
         {!isFine && Expected !== '' && (
           <div className="flex items-start gap-2 rounded-md border border-line bg-page py-1 pr-1 pl-3">
             <p className="min-w-0 flex-1 py-1 font-mono text-xs" dir="ltr">
