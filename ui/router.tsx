@@ -3,7 +3,9 @@
  * of a place is loaded when it is opened.
  */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { Missing } from './components/missing.tsx';
+import type { ComponentType } from 'react';
+import { Unreachable } from './api/call.ts';
+import { Broken, Missing } from './components/missing.tsx';
 import { Home } from './shell/home.tsx';
 import { Shell } from './shell/shell.tsx';
 
@@ -78,7 +80,7 @@ export function createAppRouter() {
   const inbox = createRoute({
     getParentRoute: () => root,
     path: '/inbox',
-    component: lazyRouteComponent(() => import('./places/inbox/inbox-place.tsx'), 'InboxPlace'),
+    component: placeOf(() => import('./places/inbox/inbox-place.tsx'), 'InboxPlace'),
     validateSearch: ({ q, inbox: name }: Record<string, unknown>): InboxSearch => ({
       ...(q === undefined || q === '' ? {} : { q: String(q) }),
       ...(name === undefined ? {} : { inbox: String(name) }),
@@ -88,14 +90,14 @@ export function createAppRouter() {
   const messages = createRoute({
     getParentRoute: () => root,
     path: '/messages',
-    component: lazyRouteComponent(() => import('./places/messages/messages-place.tsx'), 'MessagesPlace'),
+    component: placeOf(() => import('./places/messages/messages-place.tsx'), 'MessagesPlace'),
     validateSearch: wordsOf,
   });
   const message = createRoute({ getParentRoute: () => messages, path: '$id' });
   const overview = createRoute({
     getParentRoute: () => root,
     path: '/overview',
-    component: lazyRouteComponent(() => import('./places/overview/overview-place.tsx'), 'OverviewPlace'),
+    component: placeOf(() => import('./places/overview/overview-place.tsx'), 'OverviewPlace'),
     validateSearch: ({ range, ...given }: Record<string, unknown>): OverviewSearch => ({
       ...(range === '7d' || range === '30d' || range === '90d' ? { range } : {}),
       ...textsOf(given, ['domain']),
@@ -104,7 +106,7 @@ export function createAppRouter() {
   const queue = createRoute({
     getParentRoute: () => root,
     path: '/queue',
-    component: lazyRouteComponent(() => import('./places/queue/queue-place.tsx'), 'QueuePlace'),
+    component: placeOf(() => import('./places/queue/queue-place.tsx'), 'QueuePlace'),
     validateSearch: ({ view, q }: Record<string, unknown>): QueueSearch => ({
       ...(view === 'causes' || view === 'holds' ? { view } : {}),
       ...(q === undefined || q === '' ? {} : { q: String(q) }),
@@ -113,62 +115,59 @@ export function createAppRouter() {
   const site = createRoute({
     getParentRoute: () => root,
     path: '/queue/$site',
-    component: lazyRouteComponent(() => import('./places/queue/site-page.tsx'), 'SitePage'),
+    component: placeOf(() => import('./places/queue/site-page.tsx'), 'SitePage'),
   });
   const suppressions = createRoute({
     getParentRoute: () => root,
     path: '/suppressions',
-    component: lazyRouteComponent(
-      () => import('./places/suppressions/suppressions-place.tsx'),
-      'SuppressionsPlace',
-    ),
+    component: placeOf(() => import('./places/suppressions/suppressions-place.tsx'), 'SuppressionsPlace'),
     validateSearch: wordsOf,
   });
   const suppressionImport = createRoute({
     getParentRoute: () => root,
     path: '/suppressions/import',
-    component: lazyRouteComponent(() => import('./places/suppressions/import/import-page.tsx'), 'ImportPage'),
+    component: placeOf(() => import('./places/suppressions/import/import-page.tsx'), 'ImportPage'),
   });
   const domains = createRoute({
     getParentRoute: () => root,
     path: '/domains',
-    component: lazyRouteComponent(() => import('./places/domains/domains-place.tsx'), 'DomainsPlace'),
+    component: placeOf(() => import('./places/domains/domains-place.tsx'), 'DomainsPlace'),
     validateSearch: wordsOf,
   });
   const domain = createRoute({
     getParentRoute: () => root,
     path: '/domains/$name',
-    component: lazyRouteComponent(() => import('./places/domains/domain-page.tsx'), 'DomainPage'),
+    component: placeOf(() => import('./places/domains/domain-page.tsx'), 'DomainPage'),
     validateSearch: ({ view }: Record<string, unknown>): DomainSearch =>
       view === 'signing' || view === 'limits' || view === 'settings' ? { view } : {},
   });
   const system = createRoute({
     getParentRoute: () => root,
     path: '/system',
-    component: lazyRouteComponent(() => import('./places/system/system-place.tsx'), 'SystemPlace'),
+    component: placeOf(() => import('./places/system/system-place.tsx'), 'SystemPlace'),
     validateSearch: (given: Record<string, unknown>): SystemSearch => textsOf(given, ['tab', 'q']),
   });
   const webhooks = createRoute({
     getParentRoute: () => root,
     path: '/webhooks',
-    component: lazyRouteComponent(() => import('./places/webhooks/webhooks-place.tsx'), 'WebhooksPlace'),
+    component: placeOf(() => import('./places/webhooks/webhooks-place.tsx'), 'WebhooksPlace'),
     validateSearch: wordsOf,
   });
   const webhook = createRoute({
     getParentRoute: () => root,
     path: '/webhooks/$id',
-    component: lazyRouteComponent(() => import('./places/webhooks/webhook-page.tsx'), 'WebhookPage'),
+    component: placeOf(() => import('./places/webhooks/webhook-page.tsx'), 'WebhookPage'),
   });
   const templates = createRoute({
     getParentRoute: () => root,
     path: '/templates',
-    component: lazyRouteComponent(() => import('./places/templates/templates-place.tsx'), 'TemplatesPlace'),
+    component: placeOf(() => import('./places/templates/templates-place.tsx'), 'TemplatesPlace'),
     validateSearch: wordsOf,
   });
   const template = createRoute({
     getParentRoute: () => root,
     path: '/templates/$id',
-    component: lazyRouteComponent(() => import('./places/templates/template-page.tsx'), 'TemplatePage'),
+    component: placeOf(() => import('./places/templates/template-page.tsx'), 'TemplatePage'),
     validateSearch: ({ view, version }: Record<string, unknown>): TemplateSearch => ({
       ...(view === 'versions' ? { view } : {}),
       ...(Number.isSafeInteger(version) && Number(version) > 0 ? { version: Number(version) } : {}),
@@ -177,7 +176,7 @@ export function createAppRouter() {
   const access = createRoute({
     getParentRoute: () => root,
     path: '/access',
-    component: lazyRouteComponent(() => import('./places/access/access-place.tsx'), 'AccessPlace'),
+    component: placeOf(() => import('./places/access/access-place.tsx'), 'AccessPlace'),
     validateSearch: (given: Record<string, unknown>): AccessSearch =>
       textsOf(given, ['tab', 'who', 'operation', 'since', 'until']),
   });
@@ -189,9 +188,25 @@ export function createAppRouter() {
   ];
   return createRouter({
     routeTree: root.addChildren(tree),
+    defaultErrorComponent: Broken,
     defaultPreload: false,
     scrollRestoration: false,
   });
+}
+
+/**
+ * The code of a place. Where it is gone, because the server was upgraded since, the router loads the page again; where the
+ * server does not answer, that would leave nothing.
+ */
+function placeOf<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name) {
+  const loadOrSay = () =>
+    load().catch(async (error: unknown) => {
+      await fetch('/', { method: 'HEAD' }).catch((cause: unknown) => {
+        throw new Unreachable(cause);
+      });
+      throw error;
+    });
+  return lazyRouteComponent(loadOrSay, name);
 }
 
 function wordsOf({ q }: Record<string, unknown>): WordsSearch {

@@ -97,6 +97,25 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     expect(await places()).toEqual(before);
   });
 
+  it('says what to do where code is gone after an upgrade, and loses nothing where the server is away', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/inbox`);
+    await page.getByText('Shown in a browser').first().waitFor();
+    await page.route(/\/assets\/|\/$/, (route) => route.abort());
+    await page.getByRole('link', { name: 'Queue' }).click();
+    await page.getByText('The server does not answer').waitFor();
+    await page.goBack();
+    await page.getByText('Shown in a browser').first().waitFor();
+    await page.unrouteAll();
+    await page.route('**/assets/**', (route) => route.fulfill({ status: 404 }));
+    await page.getByText('Shown in a browser').first().click();
+    await page.getByRole('tab', { name: 'Checks' }).click();
+    await page.getByText('the server was upgraded since it was opened').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Load it again' }).click();
+    await page.getByRole('heading', { name: 'Shown in a browser' }).waitFor();
+  });
+
   it('says at an address that nothing is at that there is no such page, with a way back', async () => {
     const { page } = await openPage(browser);
     for (const path of ['/mesages', '/settings/domains', '/domains/example.com/dns', '/queue/%FF', '/%']) {
