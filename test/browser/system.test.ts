@@ -87,6 +87,20 @@ describe.skipIf(!hasBrowser)('the place System', () => {
     expect(isDefault[0]).toBe(false);
   });
 
+  it('is where it was left for who comes back', async () => {
+    const { page } = await openPageAs(browser, server, ADA);
+    await page.goto(`${url}?tab=config`);
+    await expect.poll(() => page.getByRole('rowheader').count()).toBeGreaterThan(40);
+    const top = () => page.evaluate<number>('document.querySelector("main > div").scrollTop');
+    await page.evaluate('document.querySelector("main > div").scrollTop = 900');
+    await expect.poll(top).toBe(900);
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(await top()).toBe(0);
+    await page.goBack();
+    await expect.poll(top).toBe(900);
+  });
+
   it('tells what was refused, as text, and what helps', async () => {
     const { page, errors } = await openPageAs(browser, server, ADA);
     await page.goto(`${url}?tab=refused`);

@@ -1,5 +1,6 @@
 /** What a place of one column stands in: its title, what belongs beside it, and below it whatever scrolls. */
-import type { ComponentProps, ReactNode } from 'react';
+import { useRouterState } from '@tanstack/react-router';
+import { type ComponentProps, type ReactNode, type UIEvent, useLayoutEffect, useRef } from 'react';
 import { isForbidden, isMissing, Unreachable } from '../api/call.ts';
 import { BackLink } from './back-link.tsx';
 import { Failed, Notice } from './notice.tsx';
@@ -24,12 +25,13 @@ export function Page({
   error?: Error | null;
   children: ReactNode;
 }) {
+  const place = useScrollPlace();
   usePageTitle(name ?? (typeof title === 'string' ? title : null));
   const isRefused = isForbidden(error);
   return (
     <main className="flex h-full flex-col bg-surface">
       {error instanceof Unreachable && <OfflineBanner />}
-      <div className="min-h-0 flex-1 overflow-y-auto">
+      <div {...place} className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto grid max-w-6xl grid-cols-1 gap-5 p-4 min-[44rem]:px-6">
           <header className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
             <h1 className="flex min-w-0 items-start gap-2 font-semibold text-lg">
@@ -43,6 +45,23 @@ export function Page({
       </div>
     </main>
   );
+}
+
+/** How far down each entry of the browser's history was read. */
+const scrolled = new Map<string, number>();
+
+/** Who goes back to a list finds it where it was left. */
+function useScrollPlace() {
+  const box = useRef<HTMLDivElement>(null);
+  const entry = useRouterState({ select: ({ location }) => location.state.__TSR_key ?? '' });
+  useLayoutEffect(() => {
+    const top = scrolled.get(entry);
+    if (top !== undefined && box.current !== null) box.current.scrollTop = top;
+  }, [entry]);
+  return {
+    ref: box,
+    onScroll: ({ currentTarget }: UIEvent<HTMLDivElement>) => scrolled.set(entry, currentTarget.scrollTop),
+  };
 }
 
 /** Grey bars where an answer is on its way, or why none came. */
