@@ -33,6 +33,18 @@ describe.skipIf(!hasBrowser)('the messages', () => {
   // An open page keeps its streams, of which a token may have ten.
   afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
 
+  it('takes a date for a day of the reader', async () => {
+    const { page } = await openPage(browser, { timezoneId: 'America/New_York' });
+    // Between the two the clocks are put back.
+    const asked = page.waitForRequest(/\/api\/v1\/email\?.*Since/);
+    await page.goto(`${url}/messages?q=since:2026-11-01+until:2026-11-02`);
+    const { searchParams } = new URL((await asked).url());
+    expect(['Since', 'Until'].map((name) => searchParams.get(name))).toEqual([
+      '2026-11-01T04:00:00.000Z',
+      '2026-11-02T05:00:00.000Z',
+    ]);
+  });
+
   it('says why a message did not arrive, whose fault it is and what was said', async () => {
     await server.send({ ...to('ada'), Subject: 'Arrives' });
     const id = await server.send({ ...to('gone.grace'), Subject: 'Does not arrive' });

@@ -50,12 +50,16 @@ const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400, w:
 /** What is said of a time that `instantOf` does not know, behind the word. */
 export const NO_INSTANT = 'is neither an age such as 2h nor a date such as 2026-12-24';
 
-/** An age (`2h`) or a date, as ISO 8601; null = neither. */
+/** An age (`2h`), or a date or time in the reader's zone, as everything is shown; as ISO 8601, null = neither. */
 export function instantOf(value: string, nowMs: number): string | null {
   const age = /^([0-9]{1,5})([mhdw])$/.exec(value);
   if (age !== null)
     return new Date(nowMs - Number(age[1]) * (UNITS[age[2] ?? ''] ?? 0) * 1_000).toISOString();
-  const at = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/.test(value) ? Date.parse(value) : Number.NaN;
+  // Of a date alone the language makes a day of UTC.
+  const isDate = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(value);
+  const at = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/.test(value)
+    ? Date.parse(isDate ? `${value}T00:00` : value)
+    : Number.NaN;
   return Number.isNaN(at) ? null : new Date(at).toISOString();
 }
 
