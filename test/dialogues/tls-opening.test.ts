@@ -256,6 +256,7 @@ const FAULTS = {
   'garbage in the handshake': { ...OFFERED, starttls: { do: 'fake-tls', bytes: 'no', next: 'close' } },
   'a close behind the handshake': { ...HEALTHY, ehlo: [OFFER, { do: 'close' }] },
   'a reset behind the handshake': { ...HEALTHY, ehlo: [OFFER, { do: 'reset' }] },
+  'silence in the handshake': { ...OFFERED, starttls: { do: 'fake-tls', bytes: '', next: 'stay' } },
   'silence behind the handshake': { ...HEALTHY, ehlo: [OFFER, { do: 'silence' }] },
   'a demand for a client certificate': { ...OFFERED, starttls: { do: 'tls', pair, demand: true } },
 } as const satisfies Record<string, Script>;
@@ -314,11 +315,35 @@ describe.each(Object.entries(FAULTS))('%s', (name, fault) => {
       expect(await impatiently(clock, tried.how(mx.port))).toBe('clear');
     } else expect(first).toBe('clear');
     if (refusal || name.startsWith('garbage')) return;
-    // The next attempts are asked for TLS again, until one has it.
+    // The next attempts are asked for TLS again, until one has it; where each would wait, after some minutes.
+    let waitMs = name.startsWith('silence') ? 10 * 60_000 : 0;
     let met = '';
-    for (let n = 0; n < 4 && met !== 'TLSv1.3'; n++) met = await impatiently(clock, tried.how(mx.port));
+    for (let n = 0; n < 4 && met !== 'TLSv1.3'; n++) {
+      await clock.advance(waitMs);
+      met = await impatiently(clock, tried.how(mx.port));
+      waitMs *= 6;
+    }
     expect(met).toBe('TLSv1.3');
   });
+
+  it.runIf(name.startsWith('silence'))(
+    'is waited for once in ten minutes, then once in an hour',
+    async () => {
+      const mx = await startScriptedMx(fault);
+      open.push(mx);
+      const clock = createVirtualClock();
+      const tried = opener(clock);
+      const asked = () => mx.connections.filter(({ commands }) => commands.includes('STARTTLS')).length;
+      const waits: boolean[] = [];
+      for (const passMs of [0, 0, 9 * 60_000, 60_000, 5 * 3_600_000, 59 * 60_000, 60_000]) {
+        await clock.advance(passMs);
+        const before = asked();
+        expect(await impatiently(clock, tried.how(mx.port))).toBe('clear');
+        waits.push(asked() > before);
+      }
+      expect(waits).toEqual([true, false, false, true, true, false, true]);
+    },
+  );
 
   it('never leads to the clear where TLS is asked for', async () => {
     const mx = await startScriptedMx(fault);
