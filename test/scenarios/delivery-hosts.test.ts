@@ -41,6 +41,11 @@ describe('an attempt', () => {
       'mx1.many.test',
       'mx3.many.test',
     ]);
+    // Also what opened no connection took its time.
+    expect(deferred.map(({ DurationMs }: { DurationMs: unknown }) => typeof DurationMs)).toEqual([
+      'number',
+      'number',
+    ]);
   });
 
   it('tries five addresses at most, and the next one the others', async () => {

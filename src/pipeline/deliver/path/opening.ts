@@ -56,15 +56,30 @@ export interface OpeningDeps {
 /** Sessions that reached a connection, for one attempt. */
 const MAX_SESSIONS = 2;
 
+interface Head {
+  recipientDomain: string;
+  senderDomain: string;
+  critical: boolean;
+  requireTls: boolean;
+  providerRequiresTls: boolean;
+}
+
 export async function openForHead(
   deps: OpeningDeps,
-  head: {
-    recipientDomain: string;
-    senderDomain: string;
-    critical: boolean;
-    requireTls: boolean;
-    providerRequiresTls: boolean;
-  },
+  head: Head,
+  opening: Pick<OpenWish, 'signal' | 'connecting'>,
+): Promise<Opened> {
+  const startedMs = deps.clock.monotonicMs();
+  const opened = await tryEndpoints(deps, head, opening);
+  if (!('outcome' in opened)) return opened;
+  const { outcome } = opened;
+  const facts = { ...outcome.facts, durationMs: deps.clock.monotonicMs() - startedMs };
+  return { ...opened, outcome: { ...outcome, facts } };
+}
+
+async function tryEndpoints(
+  deps: OpeningDeps,
+  head: Head,
   opening: Pick<OpenWish, 'signal' | 'connecting'>,
 ): Promise<Opened> {
   const { clock, metrics } = deps;
@@ -157,7 +172,7 @@ function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailur
       remoteMta: where,
       conversation: failed.conversation.text(),
       tls: tlsText(failed.tls),
-      durationMs: 0,
+      durationMs: 0, // openForHead counts it
     },
   };
   if (isTls && endpoint.tls.basis === 'sender') return { kind: 'without-tls', outcome };
