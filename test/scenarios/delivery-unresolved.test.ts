@@ -63,6 +63,24 @@ it('fails no mail because our own resolver denies every domain, and sends it whe
   });
 });
 
+it('tells in one line what it names for the first sites, where the DNS fails for all', async () => {
+  const away = await createFakeDns();
+  scope.defer(() => away.close());
+  away.fault('*', { kind: 'servfail' });
+  const server = await startInstance(scope, { settings: { route: 'mx', dns: away.text } });
+  const token = await addDomain(server, 'example.com');
+  for (let n = 0; n < 12; n++) await server.send({ To: [{ email: `r@away${n}.test` }] }, { token });
+  await until('all are blocked', async () => {
+    const { Items } = (await server.call('GET', '/queue/paths')).json;
+    return Items.filter(({ State }: { State: string }) => State === 'open').length === 12;
+  });
+  const told = (name: string) => server.logs.filter(({ level, msg }) => level === 'warn' && msg === name);
+  expect(told('site blocked')).toHaveLength(5);
+  expect(told('the DNS fails for many sites: more of them are blocked')).toMatchObject([
+    { reason: expect.stringMatching(/SERVFAIL/) },
+  ]);
+});
+
 it('holds against no domain and no webhook that this machine may not ask the DNS, and says so', async () => {
   // What is sent to a broadcast address is refused as by a firewall of this machine.
   const server = await startInstance(scope, { settings: { route: 'mx', dns: '127.255.255.255' } });

@@ -192,7 +192,9 @@ export async function startInstance(scope: Scope, options: InstanceOptions = {})
     folder,
     token: server.adminToken,
     get logs() {
-      return lines.map((line) => JSON.parse(line) as LogLine);
+      // What is written together comes together.
+      const whole = lines.join('').split('\n').slice(0, -1);
+      return whole.map((line) => JSON.parse(line) as LogLine);
     },
     logText: () => lines.join(''),
     call,

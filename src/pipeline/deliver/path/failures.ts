@@ -77,7 +77,18 @@ interface Deps {
   domains: Pick<PathDomains, 'isolate'>;
   finish: Finish;
   life: Life;
+  /** Logs that the site is blocked. */
+  tellBlocked(facts: BlockedFacts, cause: Category): void;
 }
+
+/** Of the log line of a blocked site. */
+export type BlockedFacts = {
+  site: string;
+  failures: number;
+  /** A time of ISO 8601. */
+  until: string;
+  reason: string;
+};
 
 const FURTHER_CONNECTION_MS = 30_000;
 /** A message that met limits on this many connections is not moved to another. */
@@ -286,10 +297,8 @@ export function createPathFailures(deps: Deps): PathFailures {
 
   function trip(until: number, said: string, cause: Category, asked: boolean): void {
     metrics.blocked();
-    log.warn(
-      { site, failures: state.failures() + 1, until: new Date(until).toISOString(), reason: said },
-      'site blocked',
-    );
+    const failures = state.failures() + 1;
+    deps.tellBlocked({ site, failures, until: new Date(until).toISOString(), reason: said }, cause);
     const urgent = ready.count('critical') > 0;
     health.tripped();
     // All mail for this site shows the reason, and a reply may name somebody else's recipient.

@@ -24,6 +24,7 @@ import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
 import type { RetrySchedule } from '../../queue/retry-schedule.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
+import type { Category } from '../outcome/classifier/categories.ts';
 import type { Classifier } from '../outcome/classifier/classify.ts';
 import type { Finish } from '../outcome/finish.ts';
 import type { SenderEffects } from '../outcome/sender-effects.ts';
@@ -38,7 +39,7 @@ import { createChoice } from './choice.ts';
 import { createConnecting, type OpeningEnd } from './connecting.ts';
 import type { PathDomains } from './domains.ts';
 import { createPathEgress } from './egress.ts';
-import { createPathFailures } from './failures.ts';
+import { type BlockedFacts, createPathFailures } from './failures.ts';
 import type { FarEnds } from './far-ends.ts';
 import { createInFlight } from './in-flight.ts';
 import { createPathIntake } from './intake.ts';
@@ -114,6 +115,8 @@ export interface PathOwn {
   egress(listener: LeaseListener): Lease | null;
   /** This machine cannot open a connection, which is told once for all sites. */
   tellFault(site: string, detail: string): void;
+  /** Its site is blocked: in the log, unless the same is told of many. */
+  tellBlocked(facts: BlockedFacts, cause: Category): void;
 }
 
 /** A shorter wait behind another message is not shown. */
@@ -188,6 +191,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
   const failures = createPathFailures({
     ...{ source, site, queue, retry, clock, log, metrics, overrides, capacity, connecting, state, links },
     ...{ tried, ready, notes, domains, finish, life },
+    tellBlocked: own.tellBlocked,
   });
   const parts = {
     ...{

@@ -6,9 +6,11 @@ import type { Timer } from '../../../lib/clock.ts';
 import { sweepSome } from '../../../lib/sweep-some.ts';
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Lease, LeaseListener } from '../../queue/membership.ts';
+import type { Category } from '../outcome/classifier/categories.ts';
 import type { Connectors } from '../routing/connector.ts';
 import type { SitePath, Sites } from '../routing/sites.ts';
 import { createPathDomains } from './domains.ts';
+import type { BlockedFacts } from './failures.ts';
 import type { ProviderGate } from './limits.ts';
 import { createPath, type Path, type PathDeps } from './path.ts';
 import type { PathRef, PathsView } from './state.ts';
@@ -33,6 +35,8 @@ const FORGET_LOOKS = 4;
 const FORGET_EVERY_MS = 1_000;
 const FORGET_LOOKS_THEN = 256;
 const FAULT_EVERY_MS = 60_000;
+/** Sites without an answer of the DNS that are named one by one in the log; it is the same fault for more, until none came for a minute. */
+const NAMED_UNRESOLVED = 5;
 
 export function createPaths(
   shared: PathDeps,
@@ -49,6 +53,9 @@ export function createPaths(
   const providerGates = new Map<string, ProviderGate>();
   let later: Timer | null = null;
   let nextFaultMs = Number.NEGATIVE_INFINITY;
+  let nextUnresolvedMs = Number.NEGATIVE_INFINITY;
+  let lastUnresolvedMs = Number.NEGATIVE_INFINITY;
+  let namedUnresolved = 0;
 
   return {
     known: (name) => paths.get(name),
@@ -76,6 +83,7 @@ export function createPaths(
         providerGate: sitePath.provider === null ? null : gateOf(`${sitePath.source} ${sitePath.provider}`),
         egress: (listener) => wantEgress?.(sitePath, listener) ?? null,
         tellFault,
+        tellBlocked,
       },
       options,
     );
@@ -90,6 +98,23 @@ export function createPaths(
     if (nowMs < nextFaultMs) return;
     nextFaultMs = nowMs + FAULT_EVERY_MS;
     shared.log.warn({ site, reason }, 'this machine cannot open a connection');
+  }
+
+  function tellBlocked(facts: BlockedFacts, cause: Category): void {
+    if (cause === 'dns_failure') {
+      const nowMs = shared.clock.monotonicMs();
+      if (nowMs - lastUnresolvedMs > FAULT_EVERY_MS) namedUnresolved = 0;
+      lastUnresolvedMs = nowMs;
+      namedUnresolved += 1;
+      if (namedUnresolved > NAMED_UNRESOLVED) {
+        shared.log.debug(facts, 'site blocked');
+        if (nowMs < nextUnresolvedMs) return;
+        nextUnresolvedMs = nowMs + FAULT_EVERY_MS;
+        shared.log.warn({ reason: facts.reason }, 'the DNS fails for many sites: more of them are blocked');
+        return;
+      }
+    }
+    shared.log.warn(facts, 'site blocked');
   }
 
   function gateOf(provider: string): ProviderGate {
