@@ -57,7 +57,7 @@ describe('the trouble of a resolver', () => {
     await withSilence(resolver.mx('e.test'));
     await withSilence(expect.poll(() => resolver.trouble()).not.toBeNull());
     expect(resolver.trouble()).toMatch(
-      /^the DNS gives no answer for any domain \(127\.0\.0\.1 port \d+: no answer/,
+      /^the DNS gives no usable answer for any domain \(127\.0\.0\.1 port \d+: no answer/,
     );
     await resolver.a('example.com');
     expect(resolver.trouble()).toBeNull();

@@ -316,7 +316,7 @@ export function createResolver(
     void client.query('', 'NS').then((reply) => {
       if (reply.kind !== 'failure') noteAnswered();
       else if (unanswered.size === DOMAINS_TO_ASK)
-        trouble = `the DNS gives no answer for any domain (${reply.detail})`;
+        trouble = `the DNS gives no usable answer for any domain (${reply.detail})`;
     });
   }
 

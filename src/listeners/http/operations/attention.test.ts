@@ -175,7 +175,7 @@ it('tells of no site whose DNS gives no answer where it gives none of any domain
   const closed = { provider: null, domains: ['example.net'], withoutDns: true };
   world.paths.push(pathSnapshot(world, { ...closed, key: '>mx.example.net', site: 'mx.example.net' }));
   expect(await of('site')).toMatchObject([{ Subject: 'mx.example.net' }]);
-  problems.push({ name: 'resolver', ok: true, detail: 'the DNS gives no answer for any domain' });
+  problems.push({ name: 'resolver', ok: true, detail: 'the DNS gives no usable answer for any domain' });
   expect(await of('site')).toEqual([]);
   expect(await of('server')).toMatchObject([{ Subject: 'resolver', Severity: 'Failing' }]);
 });

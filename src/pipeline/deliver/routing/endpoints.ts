@@ -223,7 +223,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
       case 'local':
         return cannotAsk(answer.detail);
       case 'temporary':
-        return { kind: 'temporary', detail: `DNS for ${domain} gives no answer: ${answer.detail}` };
+        return { kind: 'temporary', detail: `DNS for ${domain} gives no usable answer: ${answer.detail}` };
     }
   }
 

@@ -25,7 +25,7 @@ export async function relayAddresses(
   if (failure?.kind === 'failure')
     return failure.reason === 'local'
       ? { kind: 'local', why: failure.detail }
-      : { kind: 'none', why: `DNS gives no answer: ${failure.detail}` };
+      : { kind: 'none', why: `DNS gives no usable answer: ${failure.detail}` };
   const exists = [v4, v6].some((answer) => answer.kind !== 'no-name');
   return { kind: 'none', why: exists ? 'it has no address' : 'the name does not exist in DNS' };
 }

@@ -93,6 +93,20 @@ describe('a server in order', () => {
   });
 });
 
+it.each([
+  [{ kind: 'refused' }, /refuses to look up names for it \(.*: REFUSED\)\.$/, /Allow this server to ask it/],
+  [{ kind: 'lame' }, /refuses to look up names for it \(.*lame.*\)\.$/, /recursion/],
+  [{ kind: 'servfail' }, /answers that it failed, even for org \(.*: SERVFAIL\)\.$/, /See in its log/],
+  [{ kind: 'garbage', bytes: Uint8Array.of(1) }, /answers what cannot be read/, /what answers there/],
+] as const)('a resolver that answers %o is told by what it said', async (fault, message, fix) => {
+  const checks = await checksOf(good(), {}, {}, (dns) => dns.fault('org', fault));
+  expect(checks.find(({ id }) => id === 'resolver')).toMatchObject({
+    severity: 'fail',
+    message: expect.stringMatching(message),
+    fix: expect.stringMatching(fix),
+  });
+});
+
 /** What is wrong, the check that says so with its severity, zones, facts, probes. */
 const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Partial<InstanceProbes>?][] = [
   ['no PTR', 'fail ptr', { '10.2.0.192.in-addr.arpa': {} }],

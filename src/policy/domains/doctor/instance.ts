@@ -6,7 +6,7 @@
  * Takes the configuration, a resolver, and the checks that are not DNS; returns checks in the form of those of domains.
  * Other machines are contacted only by DNS and as far as the operator configured them.
  */
-import type { DnsAnswer, Resolver } from '../../../net/dns-types.ts';
+import type { DnsAnswer, DnsFailureReason, Resolver } from '../../../net/dns-types.ts';
 import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
 import { day } from './hosts.ts';
 import { checkAddress, checkBlockLists, checkServerSpf } from './instance-addresses.ts';
@@ -205,6 +205,24 @@ async function checkHttps(
   }
 }
 
+const NAME_ANOTHER = 'name another in the key dns, or in the resolvers of the system';
+
+/** What a resolver does that tells nothing even of a top-level domain, and what to do. */
+const RESOLVER_FAILURES: Readonly<Record<DnsFailureReason, readonly [does: string, fix: string]>> = {
+  refused: [
+    'refuses to look up names for it',
+    `Allow this server to ask it (its list of clients, recursion), or ${NAME_ANOTHER}.`,
+  ],
+  servfail: [
+    'answers that it failed, even for org',
+    `See in its log why it reaches no servers of the DNS, or cannot validate them (its clock), or ${NAME_ANOTHER}.`,
+  ],
+  malformed: ['answers what cannot be read', `Look at what answers there, or ${NAME_ANOTHER}.`],
+  timeout: ['gives no answer', `See that it runs and can be reached, or ${NAME_ANOTHER}.`],
+  network: ['gives no answer', `See that it runs and can be reached, or ${NAME_ANOTHER}.`],
+  local: ['cannot be asked', `Correct what is wrong at this machine, or ${NAME_ANOTHER}.`],
+};
+
 /** Whether the resolver validates answers: it is asked for a signed zone that belongs to nobody here. */
 async function checkResolver(
   resolver: { ns?(name: string): Promise<DnsAnswer<string>> },
@@ -214,12 +232,9 @@ async function checkResolver(
   if (answer === undefined) return null;
   const record = { type: 'HOST', name: 'resolver', expected: '', found: [] } as const;
   if (answer.kind === 'failure') {
-    const finding = {
-      severity: 'fail',
-      message: `The resolver of this server gives no answer (${answer.detail}).`,
-      fix: 'Correct the key dns, or the resolvers of the system.',
-    } as const;
-    return checkOf(RESOLVER, record, [finding], '');
+    const [does, fix] = RESOLVER_FAILURES[answer.reason];
+    const message = `The resolver of this server ${does} (${answer.detail}).`;
+    return checkOf(RESOLVER, record, [{ severity: 'fail', message, fix }], '');
   }
   const validates = answer.kind === 'found' && answer.secure;
   const finding: Finding = {
