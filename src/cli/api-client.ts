@@ -18,6 +18,7 @@ import {
   pidOfServer,
   readServerNote,
   serverProof,
+  whyUnreachable,
 } from '../lib/data-files.ts';
 import { ERRORS, type ErrorName, saysNoSuch } from '../lib/errors.ts';
 import { silentLoggers } from '../lib/log.ts';
@@ -173,6 +174,11 @@ export async function openApi(
   }
   // Not opened beside it: a server that was given its database by a flag has another one than a command would look for.
   const pid = pidOfServer(config.data);
+  const unreachable = pid === null ? null : whyUnreachable(pid);
+  if (unreachable !== null)
+    throw new CommandError(
+      `the server with pid ${pid} uses the data folder ${config.data}, and cannot be reached: ${unreachable}`,
+    );
   if (pid !== null)
     throw new CommandError(
       `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If it was not restarted since an upgrade, restart it. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,

@@ -5,7 +5,7 @@
 import { configRows } from '../config/shown.ts';
 import { type ConfigKey, environmentName } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
-import { pidOfServer } from '../lib/data-files.ts';
+import { pidOfServer, whyUnreachable } from '../lib/data-files.ts';
 import type { ConfigAnswer } from '../listeners/http/operations/operator.ts';
 import { runningApi } from './api-client.ts';
 import type { CommandContext } from './command.ts';
@@ -44,8 +44,10 @@ export async function showConfig(
 /** Why the values are not those of a server. One of an older version proves nothing to a command, until it is restarted. */
 function nobody(folder: string): string {
   const pid = pidOfServer(folder);
-  return pid === null
-    ? `no server answers on ${folder}`
+  if (pid === null) return `no server answers on ${folder}`;
+  const why = whyUnreachable(pid);
+  return why !== null
+    ? `the server with pid ${pid}, on ${folder}, cannot be reached: ${why}`
     : `the server with pid ${pid}, on ${folder}, does not answer this command, as before a restart after an upgrade`;
 }
 

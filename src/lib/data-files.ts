@@ -3,7 +3,8 @@
  * proves to a command that it is the one. The names are in the documentation and in the folders of all servers.
  */
 import { createHmac } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 
 export const DATA_FILES = {
@@ -83,6 +84,32 @@ export function pidOfServer(folder: string): number | null {
   const note = readServerNote(folder);
   if (note === null || !isRunning(note.pid)) return null;
   return note.began === undefined || note.began === beganAt(note.pid) ? note.pid : null;
+}
+
+/** Why this process cannot reach a server of this machine that runs; null: nothing is known that prevents it. */
+export function whyUnreachable(pid: number): string | null {
+  const [here, there] = [networkOf('self'), networkOf(pid)];
+  if (here !== null && there !== null && here !== there)
+    return `it is in another network namespace than this command (give the command there, for example behind nsenter --net --target ${pid})`;
+  return hasLoopback() ? null : 'loopback is down here (bring it up with ip link set lo up)';
+}
+
+/** Taken as there where the system does not list interfaces to this process. */
+function hasLoopback(): boolean {
+  try {
+    return Object.values(networkInterfaces()).some((all) => all?.some(({ internal }) => internal));
+  } catch {
+    return true;
+  }
+}
+
+/** The network namespace of a process; null where the system has none, or does not tell it. */
+function networkOf(pid: number | 'self'): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch {
+    return null;
+  }
 }
 
 function isRunning(pid: number): boolean {

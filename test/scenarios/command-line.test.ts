@@ -527,6 +527,25 @@ describe('a server that ended badly', () => {
     }
   });
 
+  it.runIf(spawnSync('unshare', ['-n', 'true']).status === 0)(
+    'is not said to hang by a command without its network, which says where to give it',
+    async () => {
+      const folder = await temporaryFolder(scope);
+      const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
+      await until('it is up', () => dev.stdout().includes('Ctrl-C stops'));
+      const { pid } = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8'));
+      const alone = (words: string) =>
+        spawnSync('unshare', ['-n', './bin/postrider', words, '--data', folder], { encoding: 'utf8' }).stderr;
+      for (const words of ['messages', 'config']) {
+        const said = alone(words);
+        expect(said).toContain(`the server with pid ${pid}`);
+        expect(said).toContain(`cannot be reached: it is in another network namespace than this command`);
+        expect(said).toContain(`nsenter --net --target ${pid}`);
+        expect(said).not.toContain('KILL');
+      }
+    },
+  );
+
   it('has no other process named that has its number, as outside of its container', async () => {
     const server = await startInstance(scope);
     const note = join(server.folder, 'server.json');
