@@ -55,6 +55,8 @@ export interface OpeningDeps {
 
 /** Sessions that reached a connection, for one attempt. */
 const MAX_SESSIONS = 2;
+/** An address that can get no more of the attempt's time for connecting is left to the next attempt. */
+const LEAST_CONNECT_MS = 1_000;
 
 interface Head {
   recipientDomain: string;
@@ -111,7 +113,7 @@ async function tryEndpoints(
     // all asked.
     const target = endpoint.route === 'mx' ? '' : `${endpoint.host}:${endpoint.port}`;
     const met = sessions.get(target) ?? 0;
-    if (met >= MAX_SESSIONS) continue;
+    if (met >= MAX_SESSIONS || endpoint.budget.connectLeftMs < LEAST_CONNECT_MS) continue;
     const shared = endpoint.route === 'relay' ? null : deps.addresses.take(endpoint.address);
     if (shared === null && endpoint.route !== 'relay') {
       full.push(endpoint.address);
@@ -130,6 +132,8 @@ async function tryEndpoints(
       local ??= `no connection to ${whereIs(endpoint)} can be opened: ${result.detail}`;
       continue;
     }
+    // A silent one costs seconds or more each time, so it is not met again at the next connection.
+    if (result.reason === 'timeout') tried.avoid(endpoint);
     if (result.reason !== 'aborted') tried.failed(endpoint);
     if (result.stage !== 'connect') sessions.set(target, met + 1);
     failure = { endpoint, result };

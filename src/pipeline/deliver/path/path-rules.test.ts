@@ -3,13 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { Lane } from '../../../model/message.ts';
 import type { RememberedPath } from '../../../policy/limits/shaping/path-memory.ts';
+import type { Session } from '../../../smtp/client-types.ts';
+import { Conversation } from '../../../smtp/conversation.ts';
 import { testItem } from '../../queue/test-items.ts';
 import { createClassifier } from '../outcome/classifier/classify.ts';
 import { type PathFacts, pathEffects } from '../outcome/effects.ts';
 import type { Prepared } from '../prepare/prepared.ts';
+import { createTriedHosts } from '../routing/tried-hosts.ts';
+import type { Endpoint } from '../tls/endpoint.ts';
+import { relayTlsPlan } from '../tls/plan.ts';
 import { createPathHealth } from './health.ts';
 import { laneSlots } from './limits.ts';
-import { pathOutcome } from './opening.ts';
+import { openForHead, pathOutcome } from './opening.ts';
 import { createPicker, type Slots } from './picker.ts';
 
 const T0 = 1_790_000_000_000;
@@ -219,5 +224,81 @@ describe('what a reply teaches', () => {
     const ours = pathOutcome('connect', 'connection_limited', 'too many connections');
     const context = { source: '', site: 'a', now: T0, open: 5, taken: 0, messagesPerSecond: null, waitMs: 1 };
     expect(pathEffects(ours, context)).toEqual([]);
+  });
+});
+
+describe('an opening where most addresses are silent', () => {
+  const HEAD = {
+    recipientDomain: 'many.test',
+    senderDomain: 'example.com',
+    critical: false,
+    requireTls: false,
+    providerRequiresTls: false,
+  };
+  /** Addresses 0 to 5, of which only the fifth answers; each silent one takes the time that it gets. */
+  function site() {
+    const clock = createVirtualClock(T0);
+    const tried = createTriedHosts(clock);
+    const met: number[] = [];
+    const connector: Parameters<typeof openForHead>[0]['connector'] = {
+      async endpoints() {
+        const budget = { connectLeftMs: 60_000, hurried: false };
+        const all = [0, 1, 2, 3, 4, 5].map(
+          (n): Endpoint => ({
+            ...{ host: 'mx.many.test', address: `192.0.2.${n}`, port: 25, implicitTls: false },
+            ...{ tls: relayTlsPlan('off'), auth: null, allowPlaintextAuth: false, route: 'mx' },
+            ...{ recipientDomain: 'many.test', isLast: n === 5, budget },
+          }),
+        );
+        return { kind: 'endpoints', endpoints: all };
+      },
+      async open({ address, budget }) {
+        const n = Number(address.split('.').at(-1));
+        met.push(n);
+        if (n === 4) return { kind: 'open', session: {} as Session };
+        const limitMs = Math.min(15_000, budget.connectLeftMs);
+        await clock.advance(limitMs);
+        budget.connectLeftMs -= limitMs;
+        return {
+          ...{
+            kind: 'failed',
+            stage: 'connect',
+            reason: 'timeout',
+            detail: `no connection within ${limitMs} ms`,
+          },
+          ...{ reply: null, tls: null, conversation: new Conversation(0) },
+        };
+      },
+      notOpened() {},
+    };
+    const deps = {
+      ...{ clock, tried, connector, metrics: { opened() {} }, classifier: createClassifier() },
+      ...{ domains: { takes: () => true }, addresses: { take: () => ({ ended() {} }) as never } },
+    };
+    return {
+      met,
+      open: () => openForHead(deps, HEAD, { signal: new AbortController().signal }),
+    };
+  }
+
+  it('gives no address less time than an answer takes: the next attempt goes on with it', async () => {
+    const { met, open } = site();
+    const first = await open();
+    expect(first).toMatchObject({
+      kind: 'failed',
+      outcome: { facts: { durationMs: 60_000 }, detail: expect.stringContaining('within 15000 ms') },
+    });
+    expect(met.splice(0)).toEqual([0, 1, 2, 3]);
+    expect((await open()).kind).toBe('open');
+    expect(met).toEqual([4]);
+  });
+
+  it('does not meet the silent ones again at the next connection', async () => {
+    const { met, open } = site();
+    await open();
+    await open();
+    met.length = 0;
+    expect((await open()).kind).toBe('open');
+    expect(met).toEqual([4]);
   });
 });

@@ -25,7 +25,7 @@ describe('the addresses of a path', () => {
     expect(tried.has({ ...A, port: 587 })).toBe(false);
   });
 
-  it('that lose messages come last for ten minutes, also after a connection opened', async () => {
+  it('that are silent or lose messages come last for ten minutes, also after a connection opened', async () => {
     const clock = createVirtualClock();
     const tried = createTriedHosts(clock);
     tried.offered([A, B]);

@@ -1,8 +1,8 @@
 /**
  * Which addresses of a path were tried without success, so that the next attempt continues with the others; otherwise a
  * domain with many hosts would always be asked by the same two. Cleared when a connection opens, or when all addresses
- * were tried. An address that accepts connections and loses messages comes last for a time in any case. In memory,
- * limited.
+ * were tried. An address that is silent, or accepts connections and loses messages, comes last for a time in any case. In
+ * memory, limited.
  */
 
 import { BoundedMap } from '../../../lib/bounded-map.ts';
@@ -20,7 +20,7 @@ export interface TriedHosts {
   failed(met: Met): void;
   /** All addresses that currently exist. */
   offered(all: readonly Met[]): void;
-  /** It loses messages: for a time it comes last. Returns false if there is no other. */
+  /** It is silent, or loses messages: for a time it comes last. Returns false if there is no other. */
   avoid(met: Met): boolean;
   /** A connection opened, or all were tried: the next attempt starts with the best again. */
   clear(): void;
