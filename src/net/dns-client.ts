@@ -1,5 +1,6 @@
 /**
- * Asks DNS servers one question at a time: over UDP first, over TCP if the answer was truncated. Returns one decoded
+ * Asks DNS servers one question at a time: over UDP first, over TCP if the answer was truncated, or where nothing of a server
+ * comes back over UDP. Returns one decoded
  * message that answers exactly that question, or a failure with the problem of each server. Against forged answers,
  * every try uses a new socket with a random port, connected so that only the asked server is heard, and a random id;
  * anything that does not match is ignored. While one server does not answer, the next is asked too, and the first answer
@@ -98,6 +99,8 @@ type Exchange =
 /** For a whole exchange over TCP. */
 const TCP_TIMEOUT_MS = 3_000;
 const SILENT_MS = 30_000;
+/** How long it counts that a server answered over UDP, or only over TCP. */
+const TRANSPORT_MS = 10 * 60_000;
 const MAX_SILENT_ZONES = 1_000;
 /** Of several servers' failures, the one that says most about the question. */
 const TELLING: readonly DnsFailureReason[] = [
@@ -118,6 +121,8 @@ export function createDnsClient(
   const { timeoutMs = 1000, tries = 2, deadMs = 30_000, maxInFlight = 256 } = options;
   const { recursion = true } = options;
   const deadUntilMs = new WeakMap<DnsServer, number>();
+  /** How a server is reached, and until when that is known. */
+  const reached = new WeakMap<DnsServer, { over: 'udp' | 'tcp'; untilMs: number }>();
   const abortOpen = new Set<() => void>();
   const line = createAskerLine(maxInFlight);
   const silentLine = createAskerLine(Math.max(1, maxInFlight >> 2));
@@ -228,11 +233,44 @@ export function createDnsClient(
   }
 
   async function askOnce(server: DnsServer, asking: Asking, how: Try): Promise<Exchange> {
-    const overUdp = await exchangeUdp(server, asking, how);
-    if (overUdp.kind === 'failure' || !overUdp.message.truncated) return overUdp;
-    const overTcp = await exchangeTcp(server, asking, how);
-    if (overTcp.kind === 'answer') return overTcp;
-    return { ...overTcp, detail: `the answer is too long for UDP, and over TCP: ${overTcp.detail}` };
+    if (isReached(server, 'tcp')) {
+      const answer = await exchangeTcp(server, asking, how);
+      if (answer.kind === 'answer') return answer;
+      reached.delete(server);
+    }
+    const { promise: besides, resolve } = Promise.withResolvers<Exchange>();
+    let isAsked = false;
+    /** Where nothing comes back over UDP, as behind a firewall. A server that is silent for this name only is not asked. */
+    const overTcp = async (): Promise<Exchange | null> => {
+      if (!how.isLast || isAsked || isReached(server, 'udp')) return null;
+      isAsked = true;
+      const answer = await exchangeTcp(server, asking, how);
+      if (answer.kind === 'failure') return null;
+      note(server, 'tcp');
+      resolve(answer);
+      return answer;
+    };
+    const onLate = () => {
+      how.onLate();
+      void overTcp();
+    };
+    const exchange = await Promise.race([exchangeUdp(server, asking, { ...how, onLate }), besides]);
+    if (exchange.kind === 'failure')
+      return (exchange.reason === 'network' ? await overTcp() : null) ?? exchange;
+    if (!isReached(server, 'tcp')) note(server, 'udp');
+    if (!exchange.message.truncated) return exchange;
+    const whole = await exchangeTcp(server, asking, how);
+    if (whole.kind === 'answer') return whole;
+    return { ...whole, detail: `the answer is too long for UDP, and over TCP: ${whole.detail}` };
+  }
+
+  function note(server: DnsServer, over: 'udp' | 'tcp'): void {
+    reached.set(server, { over, untilMs: clock.monotonicMs() + TRANSPORT_MS });
+  }
+
+  function isReached(server: DnsServer, over: 'udp' | 'tcp'): boolean {
+    const known = reached.get(server);
+    return known?.over === over && clock.monotonicMs() < known.untilMs;
   }
 
   function newQuery(question: Question, edns: boolean): { id: number; packet: Uint8Array } {

@@ -39,6 +39,8 @@ export type FakeZones = Record<string, FakeRecords>;
 export type FakeFault =
   /** No answer at all, over TCP a connection that stays silent. */
   | { kind: 'drop' }
+  /** As behind a firewall that lets no datagrams through. */
+  | { kind: 'drop-udp' }
   | { kind: 'delay'; delayMs: number }
   | { kind: 'servfail' | 'refused' | 'formerr' | 'nxdomain' }
   /** FORMERR only to queries with EDNS. */
@@ -194,6 +196,8 @@ export async function createFakeDns(
         return [right];
       case 'drop':
         return [];
+      case 'drop-udp':
+        return transport === 'udp' ? [] : [right];
       case 'servfail':
         return [encode(query, { code: 2 })];
       case 'refused':
