@@ -133,6 +133,34 @@ describe('connecting', () => {
     }
   });
 
+  it('says so where this machine has IPv6 only', () => {
+    const file = JSON.stringify(new URL('./sockets.ts', import.meta.url).pathname);
+    const clock = JSON.stringify(new URL('../lib/clock.ts', import.meta.url).pathname);
+    const program = `
+      (async () => {
+        const { connectTcp } = await import(${file});
+        const { systemClock } = await import(${clock});
+        const ask = { address: '203.0.113.1', port: 25, timeoutMs: 5_000, clock: systemClock };
+        console.log(JSON.stringify(await connectTcp(ask)));
+      })();`;
+    const network = `
+      set -e; ip link set lo up; ip link add there type veth peer name here; ip link set here up; ip link set there up
+      ip -6 addr add 2001:db8::1/64 dev here nodad; exec "$0" -e "$1"`;
+    const { status, stdout } = spawnSync(
+      'unshare',
+      ['--user', '--map-root-user', '--net', 'sh', '-c', network, process.execPath, program],
+      { encoding: 'utf8' },
+    );
+    if (status !== 0) {
+      process.stderr.write('SKIPPED: IPv6 only: no network of its own can be made here\n');
+      return;
+    }
+    expect(JSON.parse(stdout)).toEqual({
+      kind: 'local',
+      detail: expect.stringMatching(/^this machine has IPv6 addresses only, .*203\.0\.113\.1.*key ipv6/),
+    });
+  });
+
   it('tells a missing route of this machine from one that a router on the way misses', () => {
     const path = (file: string) => JSON.stringify(new URL(file, import.meta.url).pathname);
     const program = `

@@ -71,6 +71,8 @@ export async function localFault(
       // A machine that reaches others over IPv4 needs no IPv6: then it is the far end that cannot be reached without.
       if (isIPv6(wanted.address) && has('IPv4')) return null;
       if (code === 'ENETUNREACH' && (await hasRoute(wanted))) return null;
+      if (!isIPv6(wanted.address) && !has('IPv4') && has('IPv6'))
+        return `this machine has IPv6 addresses only, and ${wanted.address} is of IPv4 (${code}): give it IPv4, or a NAT64 with a CLAT; mail to hosts with IPv6 can go over it (key ipv6)`;
       return `this machine has no route to ${wanted.address} (${code}): look at its interfaces (ip link) and its routes (ip route)`;
     default:
       return null;

@@ -141,7 +141,8 @@ async function tryEndpoints(
   }
   // A stop aborts openings, which says nothing about the path.
   if (signal.aborted) return { kind: 'stopped' };
-  if (local !== null) return { kind: 'local', detail: local };
+  // Where an address of one family cannot be used from here, what the others said counts.
+  if (local !== null && failure === null) return { kind: 'local', detail: local };
   if (full.length > 0) return { kind: 'full', addresses: full };
   if (failure === null) {
     const outcome = pathOutcome('dns', 'dns_failure', `no usable address for ${recipientDomain}`);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { Lane } from '../../../model/message.ts';
 import type { RememberedPath } from '../../../policy/limits/shaping/path-memory.ts';
-import type { Session } from '../../../smtp/client-types.ts';
+import type { OpenFailure, Session } from '../../../smtp/client-types.ts';
 import { Conversation } from '../../../smtp/conversation.ts';
 import { testItem } from '../../queue/test-items.ts';
 import { createClassifier } from '../outcome/classifier/classify.ts';
@@ -236,7 +236,7 @@ describe('an opening where most addresses are silent', () => {
     providerRequiresTls: false,
   };
   /** Addresses 0 to 5, of which only the fifth answers; each silent one takes the time that it gets. */
-  function site() {
+  function site(reasonOf: (n: number) => OpenFailure['reason'] = () => 'timeout') {
     const clock = createVirtualClock(T0);
     const tried = createTriedHosts(clock);
     const met: number[] = [];
@@ -254,20 +254,17 @@ describe('an opening where most addresses are silent', () => {
       },
       async open({ address, budget }) {
         const n = Number(address.split('.').at(-1));
+        const reason = reasonOf(n);
         met.push(n);
-        if (n === 4) return { kind: 'open', session: {} as Session };
+        if (n === 4 && reason === 'timeout') return { kind: 'open', session: {} as Session };
         const limitMs = Math.min(15_000, budget.connectLeftMs);
-        await clock.advance(limitMs);
-        budget.connectLeftMs -= limitMs;
-        return {
-          ...{
-            kind: 'failed',
-            stage: 'connect',
-            reason: 'timeout',
-            detail: `no connection within ${limitMs} ms`,
-          },
-          ...{ reply: null, tls: null, conversation: new Conversation(0) },
-        };
+        if (reason === 'timeout') {
+          await clock.advance(limitMs);
+          budget.connectLeftMs -= limitMs;
+        }
+        const detail = reason === 'timeout' ? `no connection within ${limitMs} ms` : reason;
+        const conversation = new Conversation(0);
+        return { kind: 'failed', stage: 'connect', reason, detail, reply: null, tls: null, conversation };
       },
       notOpened() {},
     };
@@ -291,6 +288,12 @@ describe('an opening where most addresses are silent', () => {
     expect(met.splice(0)).toEqual([0, 1, 2, 3]);
     expect((await open()).kind).toBe('open');
     expect(met).toEqual([4]);
+  });
+
+  it('counts what the others said where this machine cannot use one of them', async () => {
+    const { open } = site((n) => (n === 0 ? 'local' : 'refused'));
+    expect(await open()).toMatchObject({ kind: 'failed', outcome: { category: 'unreachable' } });
+    expect((await site(() => 'local').open()).kind).toBe('local');
   });
 
   it('does not meet the silent ones again at the next connection', async () => {
