@@ -107,7 +107,9 @@ async function tryEndpoints(
   const sessions = new Map<string, number>();
   const full: string[] = [];
   let local: string | null = null;
-  for (const endpoint of untriedFirst(endpoints, tried)) {
+  // Relays keep their order: which of them is passed over is not this path's matter.
+  const isDirect = endpoints.every(({ route }) => route === 'mx');
+  for (const endpoint of isDirect ? untriedFirst(endpoints, tried) : endpoints) {
     if (signal.aborted) break;
     // After two hosts have answered and refused, the others are not asked; relays were chosen by the operator and are
     // all asked.

@@ -236,7 +236,10 @@ describe('an opening where most addresses are silent', () => {
     providerRequiresTls: false,
   };
   /** Addresses 0 to 5, of which only the fifth answers; each silent one takes the time that it gets. */
-  function site(reasonOf: (n: number) => OpenFailure['reason'] = () => 'timeout') {
+  function site(
+    reasonOf: (n: number) => OpenFailure['reason'] = () => 'timeout',
+    route: Endpoint['route'] = 'mx',
+  ) {
     const clock = createVirtualClock(T0);
     const tried = createTriedHosts(clock);
     const met: number[] = [];
@@ -246,7 +249,7 @@ describe('an opening where most addresses are silent', () => {
         const all = [0, 1, 2, 3, 4, 5].map(
           (n): Endpoint => ({
             ...{ host: 'mx.many.test', address: `192.0.2.${n}`, port: 25, implicitTls: false },
-            ...{ tls: relayTlsPlan('off'), auth: null, allowPlaintextAuth: false, route: 'mx' },
+            ...{ tls: relayTlsPlan('off'), auth: null, allowPlaintextAuth: false, route },
             ...{ recipientDomain: 'many.test', isLast: n === 5, budget },
           }),
         );
@@ -288,6 +291,14 @@ describe('an opening where most addresses are silent', () => {
     expect(met.splice(0)).toEqual([0, 1, 2, 3]);
     expect((await open()).kind).toBe('open');
     expect(met).toEqual([4]);
+  });
+
+  it('leaves relays in the order in which they are offered', async () => {
+    const { met, open } = site(() => 'timeout', 'relay');
+    await open();
+    met.length = 0;
+    await open();
+    expect(met[0]).toBe(0);
   });
 
   it('counts what the others said where this machine cannot use one of them', async () => {

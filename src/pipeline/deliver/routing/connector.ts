@@ -102,8 +102,12 @@ export function createConnectors(deps: {
     const ipv6 = egress.source.address === null ? wish.ipv6 : false;
     const found: Endpoint[] = [];
     let other: EndpointAnswer | null = null;
-    for (const target of relays.order(egress.targets)) {
-      const answer = await endpoints.find(target, recipientDomain, { ...wish, ipv6 });
+    const works = (target: SmtpEgress['targets'][number]) =>
+      target.kind === 'mx' || !relays.hasFailed(relayName(target));
+    const order = relays.order(egress.targets);
+    for (const [i, target] of order.entries()) {
+      const isTest = !works(target) && order.slice(i + 1).some(works);
+      const answer = await endpoints.find(target, recipientDomain, { ...wish, ipv6, isTest });
       if (answer.kind === 'endpoints') found.push(...answer.endpoints);
       // A permanent DNS answer for the recipient decides; a relay that is not found may be skipped.
       else if (other === null || answer.kind === 'permanent') other = answer;

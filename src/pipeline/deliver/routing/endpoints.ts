@@ -34,6 +34,8 @@ export interface EndpointWish {
   critical?: boolean | undefined;
   /** Addresses that earlier attempts tried without success: others come first. */
   tried?: Pick<TriedHosts, 'has'> | undefined;
+  /** The relay failed before and another works, so it gets little time: mail waits for the test. */
+  isTest?: boolean | undefined;
   /** The source has an IPv6 address from which mail may be sent. */
   ipv6?: boolean | undefined;
 }
@@ -77,6 +79,8 @@ export interface Endpoints {
 const MAX_ADDRESSES = 5;
 /** For connecting to all addresses of one attempt. */
 const CONNECT_ALL_MS = 60_000;
+/** For each step with a relay that is tested. */
+const TEST_STEP_MS = 10_000;
 const NONE_TRIED: Pick<TriedHosts, 'has'> = { has: () => false };
 const AVOID_IPV6_MS = 24 * 3_600_000;
 const ASKED_KEPT_MS = 60_000;
@@ -266,7 +270,10 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
 }
 
 function newBudget(wish: EndpointWish): AttemptBudget {
-  return { connectLeftMs: CONNECT_ALL_MS, hurried: wish.critical === true };
+  const hurried = wish.critical === true;
+  return wish.isTest === true
+    ? { connectLeftMs: TEST_STEP_MS, hurried, stepMs: TEST_STEP_MS }
+    : { connectLeftMs: CONNECT_ALL_MS, hurried };
 }
 
 function cannotAsk(detail: string): EndpointAnswer {

@@ -1,6 +1,7 @@
 /** Which relays are skipped, and for how long. */
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
+import { createConnectors } from './connector.ts';
 import { createRelayHealth } from './relay-health.ts';
 
 const A = { kind: 'relay', host: 'a.example', port: 25, implicitTls: false, auth: null } as const;
@@ -102,4 +103,39 @@ describe('the health of relays', () => {
     health.failed('a.example:25', 'refused');
     expect(health.unhealthy()).toMatchObject([{ failures: 1 }]);
   });
+});
+
+it('a relay that failed gets little time where another works, and its usual time where none does', async () => {
+  const clock = createVirtualClock(1_790_000_000_000);
+  const relays = createRelayHealth(clock);
+  const asked: string[] = [];
+  const connectors = createConnectors({
+    relays,
+    opener: {} as never,
+    port25: {} as never,
+    endpoints: {
+      async find(target: { kind: string; host?: string }, _domain: string, wish: { isTest?: boolean }) {
+        asked.push(`${target.host ?? target.kind}${wish.isTest === true ? ' test' : ''}`);
+        return { kind: 'temporary', detail: '' };
+      },
+    } as never,
+  });
+  const find = async (...targets: (typeof A | typeof B | typeof MX)[]) => {
+    const source = { id: '', address: null, heloName: null } as never;
+    const egress = { kind: 'smtp', source, targets, relays: '', direct: false } as const;
+    await connectors.of(egress, 'site').endpoints('example.net', {});
+    return asked.splice(0);
+  };
+  expect(await find(A, B)).toEqual(['a.example', 'b.example']);
+  relays.failed('a.example:25', 'the TLS handshake took longer than 30 s');
+  expect(await find(A, B)).toEqual(['b.example', 'a.example']);
+  await clock.advance(30_000);
+  expect(await find(A, B)).toEqual(['a.example test', 'b.example']);
+  await clock.advance(60_000);
+  expect(await find(A, MX)).toEqual(['a.example test', 'mx']);
+  relays.failed('b.example:25', 'refused');
+  await clock.advance(60_000);
+  expect(await find(A, B)).toEqual(['a.example', 'b.example']);
+  relays.connected('a.example:25');
+  expect(await find(A, B)).toEqual(['a.example', 'b.example']);
 });

@@ -45,6 +45,8 @@ export interface RelayHealth {
   halfOpen(relay: string): boolean;
   /** Whether it is skipped now. */
   passedOver(relay: string): boolean;
+  /** Whether it failed, and has not been seen to work since. */
+  hasFailed(relay: string): boolean;
   /** It may be tried at once. Returns false if it was not skipped. */
   tryNow(relay: string): boolean;
   /** Nothing is known of it any more. */
@@ -107,6 +109,7 @@ export function createRelayHealth(clock: Clock): RelayHealth {
     },
     halfOpen: (relay) => failing.size > 0 && failing.get(relay)?.refuses === true,
     passedOver: (relay) => (failing.get(relay)?.untilMs ?? 0) > clock.monotonicMs(),
+    hasFailed: (relay) => failing.has(relay),
     tryNow(relay) {
       const state = failing.get(relay);
       if (state === undefined) return false;

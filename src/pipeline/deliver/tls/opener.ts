@@ -259,9 +259,13 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const { host, address, port, implicitTls, tls, budget } = endpoint;
     wish.connecting?.();
     const startedMs = clock.monotonicMs();
+    const { stepMs } = budget;
     const timeouts: Partial<Timeouts> = {
       connectMs: Math.max(1, Math.min(CONNECT_MS, budget.connectLeftMs)),
       ...(endpoint.isLast && !budget.hurried ? { bannerMs: LAST_BANNER_MS } : {}),
+      ...(stepMs === undefined
+        ? {}
+        : { bannerMs: stepMs, ehloMs: stepMs, startTlsMs: stepMs, authMs: stepMs }),
     };
     const result = await openSession(
       { host, address, port, implicitTls },
