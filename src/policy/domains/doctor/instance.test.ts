@@ -98,7 +98,7 @@ it.each([
   [{ kind: 'lame' }, /refuses to look up names for it \(.*lame.*\)\.$/, /recursion/],
   [{ kind: 'servfail' }, /answers that it failed, even for org \(.*: SERVFAIL\)\.$/, /See in its log/],
   [{ kind: 'garbage', bytes: Uint8Array.of(1) }, /answers what cannot be read/, /what answers there/],
-] as const)('a resolver that answers %o is told by what it said', async (fault, message, fix) => {
+] as const)('a resolver that answers %o is described by what it said', async (fault, message, fix) => {
   const checks = await checksOf(good(), {}, {}, (dns) => dns.fault('org', fault));
   expect(checks.find(({ id }) => id === 'resolver')).toMatchObject({
     severity: 'fail',
