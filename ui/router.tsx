@@ -30,7 +30,7 @@ export interface QueueSearch {
 
 export interface DomainSearch {
   /** What is shown of a domain; left out: its DNS records. */
-  view?: 'signing' | 'limits' | 'settings';
+  view?: 'signing' | 'reports' | 'limits' | 'settings';
 }
 
 export interface OverviewSearch {
@@ -139,7 +139,7 @@ export function createAppRouter() {
     path: '/domains/$name',
     component: placeOf(() => import('./places/domains/domain-page.tsx'), 'DomainPage'),
     validateSearch: ({ view }: Record<string, unknown>): DomainSearch =>
-      view === 'signing' || view === 'limits' || view === 'settings' ? { view } : {},
+      view === 'signing' || view === 'reports' || view === 'limits' || view === 'settings' ? { view } : {},
   });
   const system = createRoute({
     getParentRoute: () => root,

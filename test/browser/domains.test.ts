@@ -7,6 +7,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { fileScope, type Instance, startInstance, until } from '../scenarios/harness.ts';
+import { attached, dmarcDocument, handIn } from '../scenarios/returns-kit.ts';
 import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
 import { signedIn } from './people-kit.ts';
 
@@ -237,5 +238,48 @@ describe.skipIf(!hasBrowser)('the domains', () => {
     await max.page.getByRole('radio', { name: 'Limits' }).click();
     await max.page.getByRole('heading', { name: 'Quota' }).waitFor();
     expect([...vera.errors, ...max.errors]).toEqual([]);
+  });
+
+  it('shows what receivers report of mail in its name', async () => {
+    const own = await startInstance(scope, {
+      settings: { returns: '127.0.0.1:0', 'bounce-domain': 'bounces.reported.example' },
+    });
+    await own.call('POST', '/domains', { body: { Domain: 'reported.example', Verified: true } });
+    const { page, errors } = await openPage(browser, await signedIn(own));
+    await page.goto(`${own.server.localUrl}/domains/reported.example`);
+    await page.getByRole('radio', { name: 'Reports' }).click();
+    await page.getByText('No DMARC report has arrived').waitFor();
+    await page.getByText('rua=mailto:dmarc@bounces.reported.example').waitFor();
+    const failing = {
+      ...({
+        ip: '2001:db8:1:2:3:4:5:6',
+        n: 3,
+        dkim: 'fail',
+        spf: 'fail',
+        disposition: 'quarantine',
+      } as const),
+      more: '<auth_results><spf><domain>elsewhere.example</domain><result>softfail</result></spf></auth_results>',
+    };
+    const document = dmarcDocument([{ ip: '192.0.2.1', n: 1_200 }, failing], { domain: 'reported.example' });
+    await handIn(
+      scope,
+      own.server.returns?.port ?? 0,
+      'dmarc@bounces.reported.example',
+      attached('text/xml', Buffer.from(document)),
+    );
+    await until(
+      'it is read',
+      async () => (await own.call('GET', '/domains/reported.example/dmarc')).json.Reports === 1,
+    );
+    await page.reload();
+    await page.getByRole('meter', { name: 'Passed DMARC' }).waitFor();
+    const sources = page.getByRole('table', { name: 'Sources' });
+    await sources.getByText('3 × spf=softfail d=elsewhere.example').waitFor();
+    expect(await sources.getByRole('row').nth(1).textContent()).toContain('192.0.2.11,200100%');
+    await page.getByRole('table', { name: 'Reported by' }).getByText('not signed').waitFor();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByRole('list', { name: 'Sources' }).waitFor();
+    expect(await wide(page)).toBe(false);
+    expect(errors).toEqual([]);
   });
 });

@@ -109,7 +109,7 @@ export async function worstRequests(scope: Scope): Promise<Servers> {
   for (let n = 0; n < 100; n += 1) {
     const rows = many(200, (i) => ({ ip: `198.51.${n}.${i}`, dkim: 'fail' as const }));
     const report = attached('application/gzip', gzipSync(dmarcDocument(rows, { id: String(n) })));
-    await handIn(scope, capturing.server.returns?.port ?? 0, 'dmarc', report);
+    await handIn(scope, capturing.server.returns?.port ?? 0, 'dmarc@mail.postrider.test', report);
   }
   await until('the reports are read', async () => {
     const { json } = await capturing.call('GET', '/domains/example.com/dmarc', { token });

@@ -1,5 +1,12 @@
 /** Sender domains as their place asks for them: one function an operation. */
-import type { CreateDomainRequest, Domain, DomainList, HoldsAnswer, Me } from '../../src/client/api-types.ts';
+import type {
+  CreateDomainRequest,
+  DmarcSummary,
+  Domain,
+  DomainList,
+  HoldsAnswer,
+  Me,
+} from '../../src/client/api-types.ts';
 import { ApiError, call, open, part } from './call.ts';
 import { make } from './make.ts';
 
@@ -54,6 +61,11 @@ export async function removeDomain(name: string): Promise<void> {
 /** What is left of its quota, and what it has on the disk. */
 export function getStanding(name: string, signal?: AbortSignal): Promise<Me> {
   return call('GET', '/me', { query: { Domain: name }, signal });
+}
+
+/** What receivers report of mail in its name. */
+export function getDmarc(name: string, days: number, signal?: AbortSignal): Promise<DmarcSummary> {
+  return call('GET', `/domains/${part(name)}/dmarc`, { query: { Days: days }, signal });
 }
 
 /** Holds that name it, oldest first; the first hundred. */

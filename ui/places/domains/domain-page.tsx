@@ -1,6 +1,6 @@
 /**
- * One sender domain: how it stands, its records with what was found of each, its keys and what aligns, its limits, and its
- * settings. Which of them is shown stands in the address.
+ * One sender domain: how it stands, its records with what was found of each, its keys and what aligns, what receivers report of
+ * it, its limits, and its settings. Which of them is shown stands in the address.
  */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -16,6 +16,7 @@ import { DomainWord } from './domain-list.tsx';
 import { isGreen, meaningOf, wordOf } from './domain-status.ts';
 import { LimitsView } from './limits-view.tsx';
 import { RecordsView } from './records-view.tsx';
+import { ReportsView } from './reports-view.tsx';
 import { SettingsView } from './settings-view.tsx';
 import { SigningView } from './signing-view.tsx';
 import { type LiveDomain, useDomain } from './use-domain.ts';
@@ -69,6 +70,7 @@ export function DomainPage() {
               choices={[
                 { value: 'records', name: 'DNS records' },
                 { value: 'signing', name: 'Signing' },
+                { value: 'reports', name: 'Reports' },
                 { value: 'limits', name: 'Limits' },
                 { value: 'settings', name: 'Settings' },
               ]}
@@ -76,6 +78,8 @@ export function DomainPage() {
           </div>
           {view === 'signing' ? (
             <SigningView domain={domain} mayChange={mayChange} onChanged={live.show} />
+          ) : view === 'reports' ? (
+            <ReportsView domain={domain} />
           ) : view === 'limits' ? (
             <LimitsView domain={domain} />
           ) : view === 'settings' ? (
