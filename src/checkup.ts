@@ -116,7 +116,7 @@ export function createCheckup(parts: Parts): Checkup {
         zonePort === undefined ? {} : { port: zonePort },
       ),
     certificate: (host, fresh) => certificateOf(host, fresh ? resolver.fresh() : resolver),
-    addresses,
+    addresses: () => sendingAddresses(),
     relays: relays().map(({ host }) => ({ host, include: relayInclude(host) })),
   });
 

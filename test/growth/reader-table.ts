@@ -153,6 +153,7 @@ import { showable, shownTexts } from '../../src/policy/domains/doctor/check.ts';
 import { isDmarc, parseDmarc } from '../../src/policy/domains/doctor/dmarc.ts';
 import { judgeBimi } from '../../src/policy/domains/doctor/hosts.ts';
 import { isSpf, parseSpf } from '../../src/policy/domains/doctor/spf.ts';
+import { expandSpf, isDomainSpec, withoutMacros } from '../../src/policy/domains/doctor/spf-macros.ts';
 import { readReport } from '../../src/policy/sandbox/spamd.ts';
 import { isCleanText, isSafePath } from '../../src/smtp/command-guard.ts';
 import { createReplyReader, enhancedCodeOf } from '../../src/smtp/reply.ts';
@@ -644,6 +645,12 @@ export const READERS: Readonly<Record<string, Reader>> = {
     parseDmarc(text),
     parseDmarc(`v=DMARC1; p=none; rua=${text}`),
   ],
+  'policy/domains/doctor/spf-macros.ts expandSpf': (text) => {
+    const macros = { local: text, domain: 'a.example', current: 'a.example', from: null };
+    return [expandSpf(text, macros), expandSpf('%{S}%{lr-}', macros)];
+  },
+  'policy/domains/doctor/spf-macros.ts isDomainSpec': isDomainSpec,
+  'policy/domains/doctor/spf-macros.ts withoutMacros': withoutMacros,
   'policy/domains/doctor/spf.ts isSpf': isSpf,
   'policy/domains/doctor/spf.ts parseSpf': (text) => [
     parseSpf(text),

@@ -10,6 +10,7 @@ import type { ZoneServers } from '../../../net/zone-servers.ts';
 import { spfText } from '../relay-spf.ts';
 import type { DomainVerification } from '../verify.ts';
 import { type ExaminedDomain, examineDomain } from './examine.ts';
+import type { SendingAddress } from './instance-facts.ts';
 import { createLookups, type DoctorResolver, type LookupLimits } from './lookups.ts';
 import type { SpfRelay } from './spf.ts';
 
@@ -26,8 +27,8 @@ export interface DomainDoctorDeps {
   zoneServers?: (fresh: boolean) => ZoneServers;
   /** Checks a host's certificate; absent: certificates are not checked. */
   certificate?: (host: string, fresh: boolean) => Promise<CertificateFacts | null>;
-  /** Addresses that mail leaves from, if known; absent: unknown. */
-  addresses?: () => Promise<readonly string[]>;
+  /** What mail leaves from, if known; absent: unknown. */
+  addresses?: () => Promise<readonly SendingAddress[]>;
   /** Relays in use, with the name that SPF includes for each, null if unknown; absent: none. */
   relays?: readonly SpfRelay[];
 }

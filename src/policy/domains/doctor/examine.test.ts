@@ -85,7 +85,7 @@ async function examine(zones: FakeZones, setting: Setting = {}) {
       random,
       zoneServers: () =>
         createZoneServers({ resolver, filter, clock: systemClock, random }, { port: zone.server.port }),
-      addresses: async () => setting.addresses ?? [SOURCE],
+      addresses: async () => (setting.addresses ?? [SOURCE]).map((address) => ({ address, ehlo: SERVER })),
       certificate: async () => setting.certificate ?? { kind: 'valid', validUntil: NOW + 60 * 86_400_000 },
     },
     setting.limits,
@@ -282,7 +282,30 @@ const FAULTS: readonly [string, FakeZones, string, 'warn' | 'fail', Setting?][] 
   ['SPF without an end', spf(`v=spf1 ip4:${SOURCE}`), 'spf', 'warn'],
   ['SPF of other addresses', spf('v=spf1 ip4:192.0.2.64/26 ip6:2001:db8::/32 -all'), 'spf', 'fail'],
   ['SPF with a stray percent sign', spf(`v=spf1 exists:%i.spf.example ip4:${SOURCE} -all`), 'spf', 'fail'],
-  ['SPF by macro', spf('v=spf1 exists:%{i}.spf.example -all'), 'spf', 'warn'],
+  ['SPF by a macro of the address', spf('v=spf1 exists:%{i}.spf.example -all'), 'spf', 'fail'],
+  [
+    'SPF by macros, with three names that do not exist',
+    spf(`v=spf1 exists:%{i}.a.example exists:%{i}.b.example exists:%{i}.c.example ip4:${SOURCE} -all`),
+    'spf',
+    'fail',
+  ],
+  [
+    'SPF by a macro that leads to no record',
+    spf('v=spf1 include:%{ir}.%{v}._spf.example -all'),
+    'spf',
+    'fail',
+  ],
+  ['SPF by a macro of the local part', spf('v=spf1 exists:%{l}.spf.example -all'), 'spf', 'warn'],
+  ['SPF by a macro of the validated name', spf('v=spf1 a:%{p}.spf.example -all'), 'spf', 'warn'],
+  [
+    'SPF that may refuse by the local part',
+    spf(`v=spf1 -exists:%{S}.spf.example ip4:${SOURCE} -all`),
+    'spf',
+    'warn',
+  ],
+  ['SPF with a macro of zero parts', spf(`v=spf1 exists:%{d0}.x.example ip4:${SOURCE} -all`), 'spf', 'fail'],
+  ['SPF with a macro of explanations', spf(`v=spf1 ip4:${SOURCE} redirect=%{c}.example`), 'spf', 'fail'],
+  ['SPF with a prefix of an include', spf(`v=spf1 include:s0.example/24 ip4:${SOURCE} -all`), 'spf', 'fail'],
   ['a source that is not covered', good(), 'spf', 'fail', { addresses: [SOURCE, '2001:db8::1'] }],
   ['no DMARC', withRecords({ [`_dmarc.${D}`]: {} }), 'dmarc', 'warn'],
   [
@@ -479,6 +502,76 @@ describe('SPF that receivers accept', () => {
     const hosts = Array.from({ length: 10 }, (_, i) => `mx${i}.many.example`);
     const { result } = await examine(spf(text, { 'many.example': { MX: hosts } }));
     expect(of(result, 'spf')).toMatchObject({ severity: 'ok', fix: '' });
+  });
+});
+
+describe('macros of SPF', () => {
+  const A = '192.0.2.10';
+  const B = '2001:db8::cb01';
+  const B_NIBBLES = '2.0.0.1.0.d.b.8.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.c.b.0.1';
+  const both = { addresses: [A, B] };
+  const spfOf = async (text: string, more: FakeZones, setting: Setting = both) =>
+    of((await examine(spf(text, more), setting)).result, 'spf');
+
+  it.each<[string, string, FakeZones]>([
+    [
+      'exists: for each address',
+      'v=spf1 exists:%{i}._spf.%{d2} -all',
+      {
+        [`${A}._spf.${D}`]: { A: ['127.0.0.2'] },
+        [`${B_NIBBLES}._spf.${D}`]: { A: ['127.0.0.2'] },
+      },
+    ],
+    [
+      'include: by address, domain and HELO name',
+      'v=spf1 include:%{ir}.%{v}.%{o}.%{h}.spf.example -all',
+      {
+        [`10.2.0.192.in-addr.${BOUNCES}.${SERVER}.spf.example`]: { TXT: [`v=spf1 ip4:${A} -all`] },
+        [`${[...B_NIBBLES].reverse().join('')}.ip6.${BOUNCES}.${SERVER}.spf.example`]: {
+          TXT: ['v=spf1 exists:%{d} -all'],
+          A: ['127.0.0.2'],
+        },
+      },
+    ],
+    [
+      'redirect= by the domain of the sender, without its local part',
+      'v=spf1 redirect=%{s2}._spf.example',
+      {
+        [`${D}._spf.example`]: { TXT: [`v=spf1 a:%{O2}._a.example -all`] },
+        [`${D}._a.example`]: { A: [A], AAAA: [B] },
+      },
+    ],
+  ])('%s', async (_what, text, more) => {
+    expect(await spfOf(text, more)).toMatchObject({ severity: 'ok', fix: '' });
+  });
+
+  it('are expanded for each address on its own', async () => {
+    const check = await spfOf('v=spf1 exists:%{i}._spf.example -all', {
+      [`${A}._spf.example`]: { A: ['127.0.0.2'] },
+    });
+    expect(check).toMatchObject({
+      severity: 'fail',
+      message: expect.stringContaining(`does not cover ${B},`),
+    });
+    expect(check.message).not.toContain(A);
+  });
+
+  it('that a receiver does not reach with our mail cost no empty look-up and are no error', async () => {
+    const more = ['a', 'b', 'c'].map((name) => `exists:%{i}.${name}.example`).join(' ');
+    const check = await spfOf(`v=spf1 ip4:${A} ${more} include:%{i}.d.example -all`, {}, {});
+    expect(check).toMatchObject({
+      severity: 'ok',
+      message: expect.stringContaining('costs 4 of 10 look-ups'),
+    });
+  });
+
+  it('keep the right part of a name that is too long', async () => {
+    const long = Array.from({ length: 8 }, () => '%{ir}').join('.');
+    const { zone } = await examine(spf(`v=spf1 exists:${long}.spf.example -all`), { addresses: [B] });
+    const asked = zone.queries.map(({ name }) => name).filter((name) => name.endsWith('.spf.example'));
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.length).toBeLessThanOrEqual(253);
+    expect(asked[0]?.length).toBeGreaterThan(250);
   });
 });
 

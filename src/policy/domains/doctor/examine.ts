@@ -23,6 +23,7 @@ import {
   judgeTracking,
   judgeWildcard,
 } from './hosts.ts';
+import type { SendingAddress } from './instance-facts.ts';
 import type { Difference, Lookups, Remembered } from './lookups.ts';
 import { returnServers } from './return-servers.ts';
 import { judgeSpf, type SpfRelay, walkSpf } from './spf.ts';
@@ -43,8 +44,8 @@ export interface ExaminedDomain {
 }
 
 export interface ExamineOptions {
-  /** Addresses that mail leaves from; empty = unknown, for example behind a relay. */
-  addresses: readonly string[];
+  /** What mail leaves from; empty = unknown, for example behind a relay. */
+  addresses: readonly SendingAddress[];
   /** The SPF record that this server recommends. */
   spf: string;
   /** Relays in use. */
@@ -108,13 +109,13 @@ async function examineSpf(
   options: ExamineOptions,
 ): Promise<DomainCheck[]> {
   const judge = async (host: string, id: string, informational: boolean): Promise<DomainCheck> => {
-    const report = await walkSpf(isAtOrBelow(host, domain) ? lookups : lookups.others, lookups.others, host);
     const addresses = informational ? [] : options.addresses;
+    const own = isAtOrBelow(host, domain) ? lookups : lookups.others;
+    const report = await walkSpf(own, lookups.others, host, addresses);
     const relays = informational ? [] : options.relays;
     return judgeSpf(report, {
       id,
       expected: informational ? '' : options.spf,
-      addresses,
       relays,
       informational,
     });

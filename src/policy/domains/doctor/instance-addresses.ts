@@ -84,10 +84,9 @@ export async function checkServerSpf(
   { bounceDomain, addresses }: InstanceFacts,
 ): Promise<DomainCheck> {
   const own = addresses.map(({ address }) => address);
-  return judgeSpf(await walkSpf(resolver, resolver, bounceDomain), {
+  return judgeSpf(await walkSpf(resolver, resolver, bounceDomain, addresses), {
     id: 'spf',
     expected: `v=spf1 ${ipTerms(own)} ~all`,
-    addresses: own,
   });
 }
 

@@ -126,7 +126,7 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
   ],
   ['SPF without the address', 'fail spf', { 'post.test': { TXT: ['v=spf1 ip4:192.0.2.64/28 -all'] } }],
   ['no SPF', 'fail spf', { 'post.test': {} }],
-  ['SPF by macro', 'warn spf', { 'post.test': { TXT: ['v=spf1 exists:%{i}.spf.post.test -all'] } }],
+  ['SPF by macro', 'warn spf', { 'post.test': { TXT: ['v=spf1 exists:%{l}.spf.post.test -all'] } }],
   ['SPF for everybody', 'fail spf', { 'post.test': { TXT: ['v=spf1 ip4:192.0.2.10 +all'] } }],
   ['two SPF records', 'fail spf', { 'post.test': { TXT: ['v=spf1 ip4:192.0.2.10 -all', 'v=spf1 -all'] } }],
   ['a bounce domain with SPF alone', 'fail bounce-domain', { 'post.test': { TXT: [SPF] } }],

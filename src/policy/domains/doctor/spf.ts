@@ -1,18 +1,20 @@
 /**
  * SPF (RFC 7208): reads the record of a host with all its includes, counts the look-ups that a receiver needs, and
- * lists the addresses that may send. Records come from strangers, so the tree is limited to 12 records and 30
- * look-ups, which also ends loops. Macros are not expanded, because their values depend on the message.
+ * says for each address that mail leaves from whether it may send. Macros are expanded as for our mail. Records come from
+ * strangers, so the tree is limited to 12 records and 30 look-ups, which also ends loops.
  */
 import type { DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
 import { formatIp, inNetwork, parseIp, parseNetwork } from '../../../net/ip-address.ts';
 import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+import type { SendingAddress } from './instance-facts.ts';
+import { expandSpf, isDomainSpec, withoutMacros } from './spf-macros.ts';
 
 export interface SpfTerm {
   /** Result if it matches: `+` pass, `-` fail, `~` soft fail, `?` neutral. */
   qualifier: '+' | '-' | '~' | '?';
   /** Mechanism, or the modifier `redirect`; lower case. */
   name: 'all' | 'include' | 'a' | 'mx' | 'ptr' | 'ip4' | 'ip6' | 'exists' | 'redirect';
-  /** The text after the colon or equals sign; '' if there is none. */
+  /** The text after the colon or equals sign, lower case except in macros; '' if there is none. */
   value: string;
   /** Prefix lengths after a slash, for IPv4 and IPv6. */
   prefixes: readonly [v4: number, v6: number];
@@ -40,7 +42,8 @@ export interface SpfNode {
   }[];
 }
 
-export interface SpfReport {
+/** The record as one sender's mail meets it. */
+interface SpfWalk {
   root: SpfNode;
   /** Terms that cause DNS queries (RFC 7208 §4.6.4: at most 10). */
   lookups: number;
@@ -48,6 +51,17 @@ export interface SpfReport {
   voids: number;
   failure: Extract<DnsAnswer<string>, { kind: 'failure' }> | null;
 }
+
+/** The most of `lookups` and `voids` that any sender's mail costs. */
+export interface SpfReport extends SpfWalk {
+  /** Terms that are an error, and why. */
+  faults: readonly { term: SpfTerm; fault: string }[];
+  /** For each address that mail leaves from. */
+  results: readonly { address: string; result: SpfResult }[];
+}
+
+/** The qualifier of the term that matches, `none`, or `unknown` if it depends on what only the receiver knows. */
+type SpfResult = SpfTerm['qualifier'] | 'none' | 'unknown';
 
 /** A relay in use. `include`: the name under which its provider publishes its addresses; null = unknown. */
 export interface SpfRelay {
@@ -72,12 +86,8 @@ const MAX_WALKED = 30;
 /** More than any record needs; the rest of a longer text is ignored. */
 const MAX_TEXT = 16_384;
 const VERSION = /^v=spf1(?: |$)/i;
-/** A macro may contain a slash, and a percent sign stands for nothing else (RFC 7208 §7.1). */
-const TERM =
-  /^([-+~?]?)(all|include|a|mx|ptr|ip4|ip6|exists)(?::((?:%\{[slodiphv]\d{0,3}r?[-.+,/_=]{0,9}\}|%[%_-]|[^%/\s]){1,255}))?((?:\/\d{1,3})?(?:\/\/\d{1,3})?)$/i;
+const TERM = /^([-+~?]?)(all|include|a|mx|ptr|ip4|ip6|exists)(?::(.*?))?((?:\/\d{1,3})?(?:\/\/\d{1,3})?)$/i;
 const MODIFIER = /^([a-z][a-z0-9_.-]*)=(\S*)$/i;
-/** The last label of a name, which must not be a number. */
-const NAME_END = /\.(?!-|\d+\.?$)[a-z0-9-]+\.?$/;
 
 /** Whether a text is an SPF record. */
 export function isSpf(text: string): boolean {
@@ -96,7 +106,7 @@ export function parseSpf(text: string): SpfParsed {
     // Others are ignored, however often they occur (RFC 7208 §6).
     if (modifier !== null && name !== 'redirect' && name !== 'exp') continue;
     if (modifiers.has(name)) return wrong(`it has ${name}= twice`);
-    const term = modifier === null ? readTerm(word) : readModifier(lower(modifier[2]));
+    const term = modifier === null ? readTerm(word) : readModifier(lowerName(modifier[2]));
     if (term === null) return wrong(`"${showable(word)}" is not a term of SPF`);
     if (modifier !== null) modifiers.add(name);
     // `exp=` only explains a refusal.
@@ -109,9 +119,9 @@ function readModifier(value: string): SpfTerm | null {
   return isDomainSpec(value) ? { qualifier: '+', name: 'redirect', value, prefixes: [32, 128] } : null;
 }
 
-/** Whether a name of at least two labels ends as RFC 7208 §7.1 requires; one with macros is not looked into. */
-function isDomainSpec(value: string): boolean {
-  return value.includes('%') || NAME_END.test(value);
+/** Lower case, except for macros: the case of their letters has a meaning. */
+function lowerName(text: string | undefined): string {
+  return text?.includes('%') ? text : lower(text);
 }
 
 function readTerm(word: string): SpfTerm | null {
@@ -127,14 +137,15 @@ function readTerm(word: string): SpfTerm | null {
   if (found === null) return null;
   const [, qualifier, kind, value, slashes = ''] = found;
   const name = lower(kind) as Exclude<SpfTerm['name'], 'redirect'>;
-  if (name === 'ip4' || name === 'ip6') return null;
-  if (value === undefined ? name === 'include' || name === 'exists' : !isDomainSpec(lower(value)))
+  if (withoutMacros(value ?? '').includes('/') || (slashes !== '' && name !== 'a' && name !== 'mx'))
     return null;
-  if (name === 'all' && (value !== undefined || slashes !== '')) return null;
+  if (name === 'ip4' || name === 'ip6') return null;
+  if (value === undefined ? name === 'include' || name === 'exists' : !isDomainSpec(value)) return null;
+  if (name === 'all' && value !== undefined) return null;
   const [, v4, v6] = /^(?:\/(\d+))?(?:\/\/(\d+))?$/.exec(slashes) ?? [];
   const prefixes = [Number(v4 ?? 32), Number(v6 ?? 128)] as const;
   if (prefixes[0] > 32 || prefixes[1] > 128) return null;
-  return { qualifier: sign(qualifier), name, value: lower(value), prefixes };
+  return { qualifier: sign(qualifier), name, value: lowerName(value), prefixes };
 }
 
 /** `192.0.2.1/24`: receivers mask the bits after the prefix; our strict reader of networks would refuse them. */
@@ -158,16 +169,52 @@ function lower(text: string | undefined): string {
 }
 
 /**
- * Looks up the record of `host` and the records it refers to. `own`: asks the zone's servers; `others`: for included
- * names.
+ * Looks up the record of `host`, where the return paths of our mail are, and the records it refers to. `own`: asks the zone's
+ * servers; `others`: for included names. `senders`: what mail leaves from; empty = unknown.
  */
-export async function walkSpf(own: SpfResolver, others: SpfResolver, host: string): Promise<SpfReport> {
-  const report: SpfReport = { root: nodeOf(host), lookups: 0, voids: 0, failure: null };
+export async function walkSpf(
+  own: SpfResolver,
+  others: SpfResolver,
+  host: string,
+  senders: readonly SendingAddress[],
+): Promise<SpfReport> {
+  const first = await walkFor(own, others, host, senders[0] ?? null);
+  const walks = [first];
+  // Without macros that differ from sender to sender, all see the same.
+  for (const sender of first.differs ? senders.slice(1) : [])
+    walks.push(await walkFor(own, others, host, sender));
+  const faults = walks.flatMap(({ root }) =>
+    root.terms.flatMap(({ term, fault }) => (fault === null ? [] : [{ term, fault }])),
+  );
+  return {
+    ...first,
+    lookups: Math.max(...walks.map(({ lookups }) => lookups)),
+    voids: Math.max(...walks.map(({ voids }) => voids)),
+    failure: walks.find(({ failure }) => failure !== null)?.failure ?? null,
+    faults: [...new Map(faults.map((each) => [each.fault, each])).values()],
+    results: senders.map(({ address }, i) => ({
+      address,
+      result: evaluateSpf((walks[i] ?? first).root, address),
+    })),
+  };
+}
+
+/** `differs`: another sender's mail may need other look-ups. */
+async function walkFor(
+  own: SpfResolver,
+  others: SpfResolver,
+  host: string,
+  from: SendingAddress | null,
+): Promise<SpfWalk & { differs: boolean }> {
+  const report: SpfWalk & { differs: boolean } = {
+    ...{ root: nodeOf(host), lookups: 0, voids: 0, failure: null, differs: false },
+  };
   let nodes = 0;
-  report.root = await walk(host, own);
+  report.root = await walk(host, own, false);
   return report;
 
-  async function walk(at: string, resolver: SpfResolver): Promise<SpfNode> {
+  /** `decided`: an earlier term matches our mail. */
+  async function walk(at: string, resolver: SpfResolver, decided: boolean): Promise<SpfNode> {
     const node = nodeOf(at);
     if (++nodes > MAX_NODES) return { ...node, state: 'unanswered' };
     const answer = await resolver.txt(at);
@@ -186,28 +233,44 @@ export async function walkSpf(own: SpfResolver, others: SpfResolver, host: strin
     if (parsed.kind === 'unreadable') return { ...node, texts, state: 'unreadable', detail: parsed.why };
     const hasAll = parsed.terms.some(({ name }) => name === 'all');
     const terms: SpfNode['terms'][number][] = [];
+    let matched = decided;
     for (const term of parsed.terms) {
       // Ignored beside `all`, wherever that is (RFC 7208 §6.1).
       if (term.name === 'redirect' && hasAll) continue;
-      terms.push(await fill(term, at, resolver));
+      const filled = await fill(term, at, resolver, matched);
+      terms.push(filled);
       // Terms after `all` are never reached (RFC 7208 §5.1).
       if (term.name === 'all') break;
+      matched ||= from !== null && termMatches(filled, from.address) === 'match';
     }
     return { ...node, texts, state: 'record', terms };
   }
 
-  async function fill(term: SpfTerm, at: string, resolver: SpfResolver): Promise<SpfNode['terms'][number]> {
+  async function fill(
+    term: SpfTerm,
+    at: string,
+    resolver: SpfResolver,
+    decided: boolean,
+  ): Promise<SpfNode['terms'][number]> {
     const plain = { term, networks: [], child: null, unknown: false, fault: null };
     if (term.name === 'all') return plain;
     if (term.name === 'ip4' || term.name === 'ip6') return { ...plain, networks: [loose(term.value)] };
     report.lookups += 1;
-    if (report.lookups > MAX_WALKED || term.value.includes('%')) return { ...plain, unknown: true };
-    const target = term.value === '' ? at : term.value.replace(/\.$/, '');
+    if (report.lookups > MAX_WALKED) return { ...plain, unknown: true };
+    const macros = { local: null, domain: host, current: at, from };
+    const value = expandSpf(term.value, macros);
+    if (expandSpf(term.value, { ...macros, from: null }) === null) {
+      report.differs = true;
+      // A receiver does not get here with our mail, and what others' mail leads to says nothing.
+      if (decided) return plain;
+    }
+    if (value === null) return { ...plain, unknown: true };
+    const target = value === '' ? at : lower(value).replace(/\.$/, '');
     const asks = target === at ? resolver : others;
     switch (term.name) {
       case 'include':
       case 'redirect': {
-        const child = await walk(target, others);
+        const child = await walk(target, others, decided);
         return { ...plain, child, fault: faultOf(child) };
       }
       case 'a':
@@ -224,8 +287,14 @@ export async function walkSpf(own: SpfResolver, others: SpfResolver, host: strin
         const fault = crowded ? `${showable(target)} has more than ${MAX_MX} MX records` : null;
         return { ...plain, ...found, fault };
       }
+      case 'exists': {
+        const answer = await asks.a(target);
+        if (answer.kind === 'failure') return { ...plain, unknown: true };
+        if (answer.kind !== 'found') report.voids += 1;
+        // Any record counts, whatever its address (RFC 7208 §5.7).
+        return { ...plain, networks: answer.kind === 'found' ? ['0.0.0.0/0', '::/0'] : [] };
+      }
       case 'ptr':
-      case 'exists':
         return { ...plain, unknown: true };
     }
   }
@@ -265,50 +334,55 @@ function faultOf({ state, host, detail, terms }: SpfNode): string | null {
   }
 }
 
-/** The result for an address: the qualifier of the matching term, `none`, or `unknown` if it depends on the message. */
-function evaluateSpf(node: SpfNode, address: string): SpfTerm['qualifier'] | 'none' | 'unknown' {
-  const ip = parseIp(address);
-  if (ip === undefined || node.state === 'unanswered') return 'unknown';
+function evaluateSpf(node: SpfNode, address: string): SpfResult {
+  if (node.state === 'unanswered') return 'unknown';
   if (node.state !== 'record') return 'none';
-  let redirect: SpfNode | null = null;
-  let unknown = false;
-  for (const { term, networks, child, unknown: open } of node.terms) {
-    if (term.name === 'redirect') {
-      redirect = child;
-      continue;
-    }
-    if (open) unknown = true;
-    if (term.name === 'all') return unknown && term.qualifier !== '+' ? 'unknown' : term.qualifier;
-    if (term.name === 'include') {
-      const inner = child === null ? 'none' : evaluateSpf(child, address);
-      if (inner === '+') return term.qualifier;
-      if (inner === 'unknown') unknown = true;
-      continue;
-    }
-    const fits = networks.some((text) => {
-      const network = parseNetwork(text);
-      return network.kind === 'network' && inNetwork(ip, network.network);
-    });
-    if (fits) return term.qualifier;
+  /** Of the terms that may match. */
+  const open = new Set<SpfResult>();
+  for (const filled of node.terms) {
+    const { qualifier, name } = filled.term;
+    if (name === 'redirect') continue;
+    const matches = termMatches(filled, address);
+    if (matches === 'no match') continue;
+    open.add(qualifier);
+    if (matches === 'match') return open.size === 1 ? qualifier : 'unknown';
   }
-  if (unknown) return 'unknown';
+  if (open.size > 0) return 'unknown';
+  const redirect = node.terms.findLast(({ term }) => term.name === 'redirect')?.child ?? null;
   return redirect === null ? '?' : evaluateSpf(redirect, address);
 }
 
-/** Checks the record at `report.root.host`. `addresses`: those that mail leaves from; empty = unknown. */
+function termMatches(
+  { term, networks, child, unknown }: SpfNode['terms'][number],
+  address: string,
+): 'match' | 'no match' | 'unknown' {
+  if (term.name === 'all') return 'match';
+  if (term.name === 'include' && child !== null) {
+    const inner = evaluateSpf(child, address);
+    return inner === '+' ? 'match' : inner === 'unknown' ? 'unknown' : 'no match';
+  }
+  const ip = parseIp(address);
+  const fits = networks.some((text) => {
+    const network = parseNetwork(text);
+    return ip !== undefined && network.kind === 'network' && inNetwork(ip, network.network);
+  });
+  return fits ? 'match' : unknown || ip === undefined ? 'unknown' : 'no match';
+}
+
+/** Checks the record at `report.root.host`. */
 export function judgeSpf(
   report: SpfReport,
   params: {
     id: string;
     expected: string;
-    addresses: readonly string[];
     /** Absent = none. */
     relays?: readonly SpfRelay[];
     informational?: boolean;
   },
 ): DomainCheck {
   const { root } = report;
-  const { addresses, expected } = params;
+  const { expected } = params;
+  const addresses = report.results.map(({ address }) => address);
   const host = showable(root.host);
   const add = (severity: Finding['severity'], message: string, fix: string) =>
     findings.push({ severity: params.informational === true ? 'warn' : severity, message, fix });
@@ -350,7 +424,7 @@ export function judgeSpf(
       );
       return check('');
     case 'record':
-      judgeTerms(report, addresses, expected, add);
+      judgeTerms(report, expected, add);
       judgeRelays(root, params.relays ?? [], add);
       return check(
         addresses.length === 0
@@ -391,11 +465,10 @@ function includesHost(node: SpfNode, name: string): boolean {
 
 function judgeTerms(
   report: SpfReport,
-  addresses: readonly string[],
   expected: string,
   add: (severity: Finding['severity'], message: string, fix: string) => void,
 ): void {
-  const { root, lookups, voids } = report;
+  const { root, lookups, voids, faults, results } = report;
   const host = showable(root.host);
   const all = root.terms.find(({ term }) => term.name === 'all')?.term;
   if (all?.qualifier === '+') {
@@ -420,8 +493,7 @@ function judgeTerms(
       'Remove the terms whose names are gone.',
     );
   }
-  for (const { term, fault } of root.terms) {
-    if (fault === null) continue;
+  for (const { term, fault } of faults) {
     const { name, value } = term;
     const written = value === '' ? name : `${name}${name === 'redirect' ? '=' : ':'}${showable(value)}`;
     add(
@@ -442,7 +514,6 @@ function judgeTerms(
   if (all === undefined && !root.terms.some(({ term }) => term.name === 'redirect')) {
     add('warn', `The SPF record at ${host} has no end, so it refuses nobody.`, 'End it with ~all.');
   }
-  const results = addresses.map((address) => ({ address, result: evaluateSpf(root, address) }));
   const open = results.filter(({ result }) => result === 'unknown').map(({ address }) => address);
   const missing = results
     .filter(({ result }) => result !== '+' && result !== 'unknown')
@@ -450,7 +521,7 @@ function judgeTerms(
   if (open.length > 0) {
     add(
       'warn',
-      `Whether ${open.join(', ')} may send by the SPF record at ${host} cannot be told: it depends on macros, or on names that did not answer.`,
+      `Whether ${open.join(', ')} may send by the SPF record at ${host} cannot be told: it depends on what only the receiver knows (macros for the local part of the return path, names for an address), or on names that did not answer.`,
       `To be sure, add ${ipTerms(open)} to it.`,
     );
   }
