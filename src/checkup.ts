@@ -29,6 +29,7 @@ import { parseServers } from './net/system-resolvers.ts';
 import { createZoneServers } from './net/zone-servers.ts';
 import { probePort25 } from './pipeline/deliver/routing/port-25.ts';
 import { relayAddresses, relayTlsMode } from './pipeline/deliver/routing/relay-host.ts';
+import { ANY_SOURCE, familiesOf } from './pipeline/deliver/routing/routes.ts';
 import type { DomainCheck } from './policy/domains/doctor/check.ts';
 import { createDomainDoctor, type DomainDoctor } from './policy/domains/doctor/domain-doctor.ts';
 import { CHECKED_HERE, examineHere, examineInstance } from './policy/domains/doctor/instance.ts';
@@ -183,9 +184,12 @@ export function createCheckup(parts: Parts): Checkup {
       publicOnly.kind === 'filter' &&
       publicOnly.check(address).allowed &&
       (config.ipv6 || !address.includes(':'));
-    const configured = parts.routing.sources
-      .filter(({ address }) => isPublic(address))
-      .map((source) => ({ address: source.address, ehlo: source.ehlo ?? ehlo }));
+    const configured = parts.routing.sources.flatMap((source) =>
+      [source.address, source.ipv6]
+        .filter((address) => address !== null)
+        .filter(isPublic)
+        .map((address) => ({ address, ehlo: source.ehlo ?? ehlo })),
+    );
     if (configured.length > 0) return configured.slice(0, MAX_ADDRESSES);
     const own = ownAddresses()
       .map(({ address }) => address)
@@ -264,7 +268,7 @@ export function createCheckup(parts: Parts): Checkup {
           clock,
           targets,
           timeoutMs: PROBE_MS,
-          ...(source === undefined ? {} : { localAddress: source.address }),
+          ...(source === undefined ? {} : { source }),
         });
       },
       relay: (relay) => probeRelay(relay, fresh),
@@ -313,8 +317,11 @@ export function createCheckup(parts: Parts): Checkup {
       ...(address === null ? [] : [address.slice(address.lastIndexOf('@') + 1)]),
       ...(parts.ownDomains ?? []),
     ];
+    const [source = ANY_SOURCE] = parts.routing.sources;
+    const { ipv4 } = familiesOf(source);
+    const families = { ipv4, ipv6: !ipv4 };
     const found = await Promise.all(
-      [...new Set(named)].map((name) => resolveMxHosts(resolver, name, { filter, random, ipv6: false })),
+      [...new Set(named)].map((name) => resolveMxHosts(resolver, name, { filter, random, families })),
     );
     const own = (await sendingAddresses()).map((each) => each.address);
     return found

@@ -30,13 +30,17 @@ describe('sources and routes of postrider.json', () => {
       {
         id: 'a',
         address: '192.0.2.1',
+        ipv6: null,
         ehlo: 'mail1.example.com',
         pool: 'default',
         newSince: Date.UTC(2026, 10, 1),
         shared: false,
         node: 'one',
       },
-      { id: 'b', address: '192.0.2.2', ehlo: null, pool: 'bulk', newSince: null, shared: true, node: null },
+      {
+        ...{ id: 'b', address: '192.0.2.2', ipv6: null, ehlo: null, pool: 'bulk', newSince: null },
+        ...{ shared: true, node: null },
+      },
     ]);
     expect(routing.routes[1]).toMatchObject({
       senderDomain: null,
@@ -95,7 +99,42 @@ describe('sources and routes of postrider.json', () => {
       { sources: [{ id: 'a', address: 'mail.example' }] },
       /sources\[0\]\.address: "mail\.example": use an IPv4 address/,
     ],
-    [{ sources: [{ id: 'a', address: '2001:db8::1' }] }, /sources\[0\]\.address: .*use an IPv4 address/],
+    [
+      { sources: [{ id: 'a', address: '2001:db8::1' }] },
+      /sources\[0\]\.address: .*IPv6 address is given as "ipv6"/,
+    ],
+    [{ sources: [{ id: 'a' }] }, /sources\[0\]\.address: is missing: use an IPv4 address .* or set "ipv6"/],
+    [{ sources: [{ id: 'a', address: '224.0.0.1' }] }, /sources\[0\]\.address: "224\.0\.0\.1": .*multicast/],
+    ...(
+      [
+        ['mail.example', /use an IPv6 address of this machine/],
+        [true, /true: use an IPv6 address of this machine/],
+        ['192.0.2.1', /an IPv4 address is given as "address"/],
+        ['fe80::1', /a link-local address reaches no host/],
+        ['FEBF::1%eth0', /a link-local address reaches no host/],
+        ['2001:db8::1%eth0', /leave out what follows the percent sign/],
+        ['ff02::1', /nothing is sent from a multicast address/],
+        ['::ffff:192.0.2.1', /this is an IPv4 address in the form of IPv6; give it as "address"/],
+        ['::FFFF:c000:201', /this is an IPv4 address in the form of IPv6/],
+        ['::', /this is no address/],
+      ] as const
+    ).map(([ipv6, problem]): [Record<string, unknown>, RegExp] => [
+      { sources: [{ ...SOURCES[0], ipv6 }] },
+      new RegExp(`sources\\[0\\]\\.ipv6: .*${problem.source}`),
+    ]),
+    [
+      {
+        sources: [
+          { id: 'a', address: '192.0.2.1', ipv6: '2001:db8::1' },
+          { id: 'b', address: '192.0.2.2', ipv6: '2001:DB8:0::1' },
+        ],
+      },
+      /sources\[1\]\.ipv6: "2001:db8::1" is another source's/,
+    ],
+    [
+      { sources: [SOURCES[0], { id: 'six', ipv6: '2001:db8::1' }] },
+      /sources\[1\]\.pool: "default" also has sources with an IPv4 address/,
+    ],
     [{ sources: [{ id: 'a', address: '192.0.2.1', ehlo: 'x' }] }, /sources\[0\]\.ehlo: "x": use the name/],
     [
       { sources: [{ id: 'a', address: '192.0.2.1', newSince: '2026-13-01' }] },
@@ -111,6 +150,24 @@ describe('sources and routes of postrider.json', () => {
     ],
   ])('with a mistake name the place, the value and the fix: %j', (file, problem) => {
     expect(read(file).problems.join('\n')).toMatch(problem);
+  });
+
+  it('have an IPv6 address beside or in place of the IPv4 address, in its shortest form', () => {
+    const { routing, problems } = read({
+      sources: [
+        { id: 'both', address: '192.0.2.1', ipv6: '2001:0DB8:0:0::A' },
+        { id: 'six', ipv6: '2001:db8::b', pool: 'six' },
+      ],
+    });
+    expect(problems).toEqual([]);
+    expect(routing.sources).toMatchObject([
+      { address: '192.0.2.1', ipv6: '2001:db8::a' },
+      { address: null, ipv6: '2001:db8::b' },
+    ]);
+    expect(routingRows(routing).map(({ value }) => value)).toEqual([
+      'both 192.0.2.1 2001:db8::a, pool default',
+      'six 2001:db8::b, pool six',
+    ]);
   });
 
   it('never show a password of a route that cannot be read', () => {

@@ -3,16 +3,18 @@
  * and `routes[]` (which mail uses which route). Takes the content of the file; returns checked values, or problems that
  * name the position, the value and the correction.
  */
-import { isIPv4 } from 'node:net';
+import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import { isNodeName } from './config/forms.ts';
 import type { Route } from './model/route.ts';
 
-/** An address that mail leaves from. */
+/** What mail leaves from: an IPv4 address, an IPv6 address, or one of each. */
 export interface SourceConfig {
   /** Its name in shaping, warm-up and paths. */
   id: string;
-  /** IPv4 address of this machine. */
-  address: string;
+  /** IPv4 address of this machine; null = nothing is sent over IPv4. */
+  address: string | null;
+  /** IPv6 address of this machine, in its shortest form; null = nothing is sent over IPv6. */
+  ipv6: string | null;
   /** Name in EHLO; null = the key `hostname`. */
   ehlo: string | null;
   pool: string;
@@ -129,12 +131,21 @@ export function readRouting(
   const routes = readList(file.routes, 'routes', MAX_ROUTES, say, readRule);
   const ids = new Set<string>();
   const addresses = new Set<string>();
-  sources.forEach(({ id, address }, i) => {
+  sources.forEach(({ id, pool, ...source }, i) => {
     if (ids.has(id)) say(`sources[${i}].id`, `"${id}" is another source's; give each its own`);
-    if (addresses.has(address))
-      say(`sources[${i}].address`, `"${address}" is another source's; one source per address`);
     ids.add(id);
-    addresses.add(address);
+    for (const key of ['address', 'ipv6'] as const) {
+      const address = source[key];
+      if (address === null) continue;
+      if (addresses.has(address))
+        say(`sources[${i}].${key}`, `"${address}" is another source's; one source per address`);
+      addresses.add(address);
+    }
+    if (source.address === null && sources.some((other) => other.pool === pool && other.address !== null))
+      say(
+        `sources[${i}].pool`,
+        `"${pool}" also has sources with an IPv4 address, and mail to hosts without IPv6 cannot leave from this one; give it an "address", or a pool of its own`,
+      );
   });
   const pools = new Set(sources.map(({ pool }) => pool));
   const known = pools.size === 0 ? 'there are no sources' : `pools are ${[...pools].join(', ')}`;
@@ -166,10 +177,10 @@ export function routingRows({
   routes,
 }: Routing): readonly { key: string; value: string; meaning: string }[] {
   return [
-    ...sources.map(({ id, address, ehlo, pool, newSince, shared, node }, i) => ({
+    ...sources.map(({ id, address, ipv6, ehlo, pool, newSince, shared, node }, i) => ({
       key: `sources[${i}]`,
       value: [
-        `${id} ${address}`,
+        [id, address, ipv6].filter((part) => part !== null).join(' '),
         ...(ehlo === null ? [] : [`ehlo ${ehlo}`]),
         `pool ${pool}`,
         ...(newSince === null ? [] : [`new since ${new Date(newSince).toISOString().slice(0, 10)}`]),
@@ -218,9 +229,9 @@ function readList<Item>(
 }
 
 function readSource(fields: Fields, where: string, say: Say): SourceConfig | null {
-  const { id, address, ehlo = null, pool = DEFAULT_POOL, newSince = null } = fields;
+  const { id, address = null, ipv6 = null, ehlo = null, pool = DEFAULT_POOL, newSince = null } = fields;
   const { shared = false, node = null } = fields;
-  const known = ['id', 'address', 'ehlo', 'pool', 'newSince', 'shared', 'node'];
+  const known = ['id', 'address', 'ipv6', 'ehlo', 'pool', 'newSince', 'shared', 'node'];
   let ok = onlyKnown(fields, known, where, say);
   const refuse = (name: string, value: unknown, fix: string): void => {
     say(`${where}.${name}`, `${shown(value)}: ${fix}`);
@@ -228,8 +239,16 @@ function readSource(fields: Fields, where: string, say: Say): SourceConfig | nul
   };
   if (typeof id !== 'string' || !ID.test(id))
     refuse('id', id, 'use 1 to 32 letters, digits, dots or hyphens');
-  if (typeof address !== 'string' || !isIPv4(address))
-    refuse('address', address, 'use an IPv4 address of this machine, e.g. "192.0.2.10"');
+  const addressFix = ipv4Problem(address);
+  if (addressFix !== null) refuse('address', address, addressFix);
+  const ipv6Fix = ipv6Problem(ipv6);
+  if (ipv6Fix !== null) refuse('ipv6', ipv6, ipv6Fix);
+  if (address === null && ipv6 === null)
+    refuse(
+      'address',
+      fields.address,
+      'use an IPv4 address of this machine, e.g. "192.0.2.10", or set "ipv6"',
+    );
   if (ehlo !== null && (typeof ehlo !== 'string' || ehlo.length > 253 || !DOMAIN.test(ehlo)))
     refuse('ehlo', ehlo, 'use the name that the address resolves to and back, e.g. "mail1.example.com"');
   if (typeof pool !== 'string' || !ID.test(pool))
@@ -247,13 +266,50 @@ function readSource(fields: Fields, where: string, say: Say): SourceConfig | nul
   if (!ok) return null;
   return {
     id: id as string,
-    address: address as string,
+    address: address as string | null,
+    ipv6: ipv6 === null ? null : shortest(ipv6 as string),
     ehlo: ehlo as string | null,
     pool: pool as string,
     newSince: since,
     shared: shared as boolean,
     node: node as string | null,
   };
+}
+
+/** Why it cannot be the IPv4 address of a source, as what to use; null = it can, or there is none. */
+function ipv4Problem(address: unknown): string | null {
+  if (address === null) return null;
+  if (typeof address === 'string' && isIPv6(address))
+    return 'use an IPv4 address here; an IPv6 address is given as "ipv6"';
+  if (typeof address !== 'string' || !isIPv4(address))
+    return 'use an IPv4 address of this machine, e.g. "192.0.2.10"';
+  return /^2(?:2[4-9]|3\d)\./.test(address)
+    ? 'nothing is sent from a multicast address; use one of this machine'
+    : null;
+}
+
+/** The same of its IPv6 address. */
+function ipv6Problem(address: unknown): string | null {
+  if (address === null) return null;
+  if (typeof address === 'string' && isIPv4(address))
+    return 'use an IPv6 address here; an IPv4 address is given as "address"';
+  if (typeof address !== 'string' || !isIPv6(address))
+    return 'use an IPv6 address of this machine, e.g. "2001:db8::10"';
+  const [plain = '', zone] = address.split('%');
+  const short = shortest(plain);
+  if (/^fe[89ab][0-9a-f]:/.test(short))
+    return 'a link-local address reaches no host outside its network; use a global IPv6 address of this machine';
+  if (zone !== undefined) return 'leave out what follows the percent sign';
+  if (/^ff[0-9a-f]{2}:/.test(short))
+    return 'nothing is sent from a multicast address; use one of this machine';
+  if (/^::ffff:[\d.]+$/.test(short))
+    return 'this is an IPv4 address in the form of IPv6; give it as "address"';
+  return short === '::' ? 'this is no address; use an IPv6 address of this machine' : null;
+}
+
+/** As the system lists the addresses of its interfaces. */
+function shortest(address: string): string {
+  return new SocketAddress({ address, family: 'ipv6' }).address;
 }
 
 function readRule(fields: Fields, where: string, say: Say): RouteRule | null {

@@ -11,7 +11,7 @@ import type { Mode } from './config/key-facts.ts';
 import { type ConfigOrigin, shownValue } from './config/shown.ts';
 import { CONFIG_KEYS, CONFIG_NAMES, type Config, type ConfigKey, environmentName } from './config/table.ts';
 import { isKnownVariable } from './config/variables.ts';
-import { type Routing, readRouting } from './config-routing.ts';
+import { isSourceOf, type Routing, readRouting } from './config-routing.ts';
 import { didYouMean, probablyMeant } from './lib/closest.ts';
 import { DATA_FILES } from './lib/data-files.ts';
 import { syntaxErrorLine } from './lib/json-lines.ts';
@@ -130,6 +130,12 @@ export function loadConfig(
   }
   checkSignIn(config, problems);
   const routing = readRouting(file, config.route ?? [], problems);
+  const nodeName = config['node-name'] ?? systemHostname();
+  for (const [i, source] of routing.sources.entries())
+    if (source.address === null && !config.ipv6 && isSourceOf(nodeName, source))
+      problems.push(
+        `postrider.json: sources[${i}]: "${source.id}" has an IPv6 address only, and the key ipv6 is off; set ipv6 to on, or give it an "address"`,
+      );
   if (problems.length > 0) throw new ConfigError(problems);
   config.data = resolve(config.data);
   if (config['database-password'] !== null && isPostgresUrl(config.database))

@@ -139,8 +139,8 @@ export async function createParts(foundation: Foundation, params: ServerParams):
   const authAlarm = createAuthAlarm({ ...base, eventsStored });
 
   // ── how it is sent ──────────────────────────────────────────────────────────────────────────────────────
-  for (const source of missingSources(sources.own)) {
-    logs.service.warn({ source: source.id, address: source.address }, 'this machine has no such address');
+  for (const { id, address } of missingSources(sources.own)) {
+    logs.service.warn({ source: id, address }, 'this machine has no such address');
   }
   const disk = createDiskWatch({ clock, log: logs.service }, database.folder);
   const storage = createStorage({ store, clock, freeBytes: disk.freeBytes }, storageLimits(config));

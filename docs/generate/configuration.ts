@@ -29,7 +29,7 @@ Structured values can only be given in \`postrider.json\`:
 \`\`\`json
 {
   "sources": [
-    { "id": "one", "address": "192.0.2.10", "ehlo": "mail1.example.com" },
+    { "id": "one", "address": "192.0.2.10", "ipv6": "2001:db8::10", "ehlo": "mail1.example.com" },
     { "id": "two", "address": "192.0.2.11", "ehlo": "mail2.example.com", "pool": "bulk", "newSince": "2027-01-31" }
   ],
   "routes": [
@@ -40,9 +40,12 @@ Structured values can only be given in \`postrider.json\`:
 }
 \`\`\`
 
-**sources**: addresses that mail leaves from. \`id\` names one in \`shaping.json\` and in paths; \`address\` is an IPv4 address of
-this machine, bound by outgoing connections; \`ehlo\` is the name said there (\`hostname\` where absent), which should resolve to
-the address and back; \`pool\` (\`default\` where absent) groups them; \`node\` is the [\`node-name\`](../howto/several-nodes.md) of the only node
+**sources**: addresses that mail leaves from. \`id\` names one in \`shaping.json\` and in paths; \`address\` is an IPv4 address and
+\`ipv6\` an IPv6 address of this machine, bound by outgoing connections; a source has one of them or both. What has no \`ipv6\` never
+uses IPv6, also to a relay; what has no \`address\` never uses IPv4, and cannot share a pool with sources that do. To recipients' own
+hosts, IPv6 also needs the key \`ipv6\`, and IPv4 is tried first. Limits and warm-up count for the source, not for each address.
+\`ehlo\` is the name said there (\`hostname\` where absent), which should resolve to
+the addresses and back; \`pool\` (\`default\` where absent) groups them; \`node\` is the [\`node-name\`](../howto/several-nodes.md) of the only node
 that sends from it; \`newSince\` has it
 [warmed up](../howto/warm-up.md). Every attempt to send
 one sender domain's mail to one recipient uses the same source of its pool; its mail to a domain is spread over all sources.

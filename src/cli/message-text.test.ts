@@ -18,6 +18,7 @@ const event: TimelineEntry = {
   Route: 'mx',
   Reason: '',
   RemoteMta: '',
+  SourceAddress: '',
   Reply: '',
   Tls: '',
   DurationMs: null,

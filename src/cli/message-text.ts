@@ -62,6 +62,7 @@ export function messageText(
     const ours = withoutNoCode(event.Reply) !== event.Reply;
     add('why', event.Reason === event.Reply ? '' : event.Reason);
     add('server', event.RemoteMta);
+    add('from', event.SourceAddress);
     add('TLS', event.Tls);
     add('reply', ours ? '' : event.Reply);
     add('meaning', event.Explanation);

@@ -1532,6 +1532,8 @@ export type StreamedEvent = {
   Route: 'mx' | 'relay' | 'sandbox' | null;
   Reason: string;
   RemoteMta: string;
+  /** The address of `sources` from which it was sent; empty where the system chose */
+  SourceAddress: string;
   /** What the other server said */
   Reply: string;
   Tls: string;
@@ -1693,6 +1695,8 @@ export type TimelineEntry = {
   Route: 'mx' | 'relay' | 'sandbox' | null;
   Reason: string;
   RemoteMta: string;
+  /** The address of `sources` from which it was sent; empty where the system chose */
+  SourceAddress: string;
   /** What the other server said */
   Reply: string;
   Tls: string;

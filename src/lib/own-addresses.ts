@@ -8,9 +8,15 @@ export function ownAddresses(): { address: string; internal: boolean }[] {
   );
 }
 
-/** Sources whose address no interface of this machine has, so that nothing can be sent from them. */
-export function missingSources<Source extends { address: string }>(sources: readonly Source[]): Source[] {
+/** The addresses of sources that no interface of this machine has, so that nothing can be sent from them. */
+export function missingSources(
+  sources: readonly { id: string; address: string | null; ipv6: string | null }[],
+): { id: string; address: string }[] {
   const own = new Set(ownAddresses().map(({ address }) => address));
-  // All of 127/8 is usable, whether an interface names it or not.
-  return sources.filter(({ address }) => !own.has(address) && !address.startsWith('127.'));
+  return (
+    sources
+      .flatMap(({ id, address, ipv6 }) => [address, ipv6].map((each) => ({ id, address: each ?? '' })))
+      // All of 127/8 is usable, whether an interface names it or not.
+      .filter(({ address }) => address !== '' && !own.has(address) && !address.startsWith('127.'))
+  );
 }

@@ -3,7 +3,7 @@ import { createFakeDns, type FakeDns } from '../../test/fakes/fake-dns.ts';
 import { createSystemRandom, type Random } from '../lib/random.ts';
 import { createVirtualClock, type VirtualClock } from '../lib/virtual-clock.ts';
 import { createAddressFilter } from './address-filter.ts';
-import { type MxHosts, resolveMxHosts } from './mx-hosts.ts';
+import { type Families, type MxHosts, resolveMxHosts } from './mx-hosts.ts';
 import { type CachingResolver, createResolver } from './resolver.ts';
 
 let dns: FakeDns;
@@ -25,6 +25,7 @@ interface Wanted {
   allowNetworks?: string[];
   own?: string[];
   ipv6?: boolean;
+  families?: Families;
   random?: Random;
 }
 
@@ -34,7 +35,7 @@ function hostsFor(domain: string, wanted: Wanted = {}): Promise<MxHosts> {
   return resolveMxHosts(resolver, domain, {
     filter,
     random: wanted.random ?? systemRandom,
-    ipv6: wanted.ipv6 ?? false,
+    families: wanted.families ?? { ipv4: true, ipv6: wanted.ipv6 ?? false },
   });
 }
 
@@ -238,7 +239,7 @@ describe('hosts without a usable address', () => {
     expect(await hostsFor('example.com')).toMatchObject({
       kind: 'no-hosts',
       detail: 'IPv6 addresses only: mx.example.com',
-      ipv6Only: true,
+      only: 'ipv6',
     });
     resolver.flush();
     expect(await hostsFor('example.com', { ipv6: true })).toMatchObject({
@@ -256,6 +257,23 @@ describe('hosts without a usable address', () => {
     resolver.flush();
     dns.fault('AAAA mx.example.com', { kind: 'servfail' });
     expect(await hostsFor('example.com', { ipv6: true })).toMatchObject({ hosts: [{ addresses: PUBLIC }] });
+  });
+
+  it('IPv4 is not looked up where only IPv6 is used, except to say why there is no host', async () => {
+    const families = { ipv4: false, ipv6: true };
+    dns.set('example.com', { MX: ['mx.example.com'] });
+    dns.set('mx.example.com', { A: PUBLIC, AAAA: ['2606:4700::1'] });
+    expect(await hostsFor('example.com', { families })).toMatchObject({
+      hosts: [{ addresses: ['2606:4700::1'] }],
+    });
+    expect(dns.count('mx.example.com', 'A')).toBe(0);
+    dns.set('mx.example.com', { A: PUBLIC });
+    resolver.flush();
+    expect(await hostsFor('example.com', { families })).toMatchObject({
+      kind: 'no-hosts',
+      detail: 'IPv4 addresses only: mx.example.com',
+      only: 'ipv4',
+    });
   });
 });
 

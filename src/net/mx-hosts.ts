@@ -35,21 +35,29 @@ export type MxHosts =
   /** NXDOMAIN, or an invalid domain. */
   | { kind: 'no-domain' }
   /**
-   * There are MX names, but according to the DNS none of them has an address. Permanent. `ipv6Only`: none has an
-   * address that can be used, but some have IPv6.
+   * There are MX names, but according to the DNS none of them has an address. Permanent. `only`: some have addresses of
+   * this family, which is not used.
    */
-  | { kind: 'no-hosts'; detail: string; ipv6Only: boolean }
+  | { kind: 'no-hosts'; detail: string; only: keyof Families | null }
   /** There are addresses, but none of them may be connected to. */
   | { kind: 'refused'; detail: string }
   /** The DNS gave no clear answer; `local`: this machine could not ask. */
   | { kind: 'temporary' | 'local'; detail: string };
+
+/** Which addresses are used. */
+export interface Families {
+  ipv4: boolean;
+  ipv6: boolean;
+}
+
+export const BOTH_FAMILIES: Families = { ipv4: true, ipv6: true };
 
 /** Hosts looked up concurrently, and the maximum per attempt. */
 const HOSTS_AT_ONCE = 10;
 const MAX_HOSTS = 30;
 /** Addresses kept per host: more would only make an attempt longer. */
 const MAX_ADDRESSES = 16;
-const MAX_ASKED_FOR_IPV6 = 5;
+const MAX_ASKED_FOR_OTHERS = 5;
 
 type HostLookup =
   | { kind: 'usable'; host: MxHost }
@@ -58,13 +66,13 @@ type HostLookup =
   | { kind: 'temporary' | 'local'; detail: string };
 
 /**
- * `domain`: an A-label domain in any case, with or without trailing dot. `ipv6`: also look up AAAA; without it, a host
- * that has only IPv6 counts as having no address. Never throws.
+ * `domain`: an A-label domain in any case, with or without trailing dot. `families`: those looked up; a host that has only
+ * others counts as having no address. Never throws.
  */
 export async function resolveMxHosts(
   resolver: Pick<Resolver, 'mx' | 'a' | 'aaaa'>,
   domain: string,
-  options: { filter: AddressCheck; random: Random; ipv6: boolean },
+  options: { filter: AddressCheck; random: Random; families: Families },
 ): Promise<MxHosts> {
   const name = normalizeName(domain);
   // Also excludes `127.0.0.1`: the DNS would say NODATA, and the implicit MX would connect to it.
@@ -105,16 +113,26 @@ export async function resolveMxHosts(
     if (ownAt < Number.POSITIVE_INFINITY) break;
   }
   const none = withoutHosts(dead);
-  if (none.kind !== 'no-hosts' || options.ipv6) return none;
-  const named = await withIpv6(resolver, candidates.slice(0, MAX_ASKED_FOR_IPV6));
+  if (none.kind !== 'no-hosts') return none;
+  const { ipv4, ipv6 } = options.families;
+  if (ipv4 && ipv6) return none;
+  const only = ipv4 ? 'ipv6' : 'ipv4';
+  const named = await withOnly(only, resolver, candidates.slice(0, MAX_ASKED_FOR_OTHERS));
+  const family = only === 'ipv6' ? 'IPv6' : 'IPv4';
   return named.length === 0
     ? none
-    : { kind: 'no-hosts', detail: `IPv6 addresses only: ${named.join(', ')}`, ipv6Only: true };
+    : { kind: 'no-hosts', detail: `${family} addresses only: ${named.join(', ')}`, only };
 }
 
-/** Hosts that have IPv6 addresses; looked up only to explain why mail cannot be sent. */
-async function withIpv6(resolver: Pick<Resolver, 'aaaa'>, hosts: readonly MxRecord[]): Promise<string[]> {
-  const answers = await Promise.all(hosts.map(({ exchange }) => resolver.aaaa(exchange)));
+/** Hosts that have addresses of a family that is not used; looked up only to explain why mail cannot be sent. */
+async function withOnly(
+  family: keyof Families,
+  resolver: Pick<Resolver, 'a' | 'aaaa'>,
+  hosts: readonly MxRecord[],
+): Promise<string[]> {
+  const answers = await Promise.all(
+    hosts.map(({ exchange }) => (family === 'ipv6' ? resolver.aaaa(exchange) : resolver.a(exchange))),
+  );
   return hosts.flatMap(({ exchange }, i) => (answers[i]?.kind === 'found' ? exchange : []));
 }
 
@@ -137,12 +155,14 @@ function inOrder(records: readonly MxRecord[], random: Random): MxRecord[] {
 async function lookUpHost(
   resolver: Pick<Resolver, 'a' | 'aaaa'>,
   record: MxRecord,
-  options: { filter: AddressCheck; random: Random; ipv6: boolean },
+  options: { filter: AddressCheck; random: Random; families: Families },
 ): Promise<HostLookup> {
   const name = record.exchange;
-  const answers: DnsAnswer<string>[] = await Promise.all(
-    options.ipv6 ? [resolver.a(name), resolver.aaaa(name)] : [resolver.a(name)],
-  );
+  const { ipv4, ipv6 } = options.families;
+  const answers: DnsAnswer<string>[] = await Promise.all([
+    ...(ipv4 ? [resolver.a(name)] : []),
+    ...(ipv6 ? [resolver.aaaa(name)] : []),
+  ]);
   const addresses: string[] = [];
   let alias: string | undefined;
   const refusals: string[] = [];
@@ -180,8 +200,8 @@ async function lookUpHost(
     const fix = isOwn ? ' (where another mail server answers there, name it in allow-networks)' : '';
     return { kind: 'filtered', detail: refusal + fix, ownAt: isOwn ? record.preference : null };
   }
-  const families = options.ipv6 ? 'address' : 'IPv4 address';
-  return { kind: 'absent', detail: `${name} has no ${families}` };
+  const what = ipv4 && ipv6 ? 'address' : ipv4 ? 'IPv4 address' : 'IPv6 address';
+  return { kind: 'absent', detail: `${name} has no ${what}` };
 }
 
 function unclear(
@@ -207,7 +227,7 @@ function withoutHosts(lookups: readonly HostLookup[]): MxHosts {
   if (temporary) return { kind: 'temporary', detail: temporary };
   const filtered = detailsOf('filtered');
   if (filtered) return { kind: 'refused', detail: filtered };
-  return { kind: 'no-hosts', detail: detailsOf('absent'), ipv6Only: false };
+  return { kind: 'no-hosts', detail: detailsOf('absent'), only: null };
 }
 
 /** Fisher–Yates on a copy. */

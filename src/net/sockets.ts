@@ -68,8 +68,9 @@ export async function localFault(
       return portsUsedUp(code);
     case 'ENETUNREACH':
     case 'ENETDOWN':
-      // A machine that reaches others over IPv4 needs no IPv6: then it is the far end that cannot be reached without.
-      if (isIPv6(wanted.address) && has('IPv4')) return null;
+      // A machine that reaches others over IPv4 needs no IPv6, unless mail is to leave from such an address of it: then it is the
+      // far end that cannot be reached without.
+      if (isIPv6(wanted.address) && wanted.localAddress === undefined && has('IPv4')) return null;
       if (code === 'ENETUNREACH' && (await hasRoute(wanted))) return null;
       if (!isIPv6(wanted.address) && !has('IPv4') && has('IPv6'))
         return `this machine has IPv6 addresses only, and ${wanted.address} is of IPv4 (${code}): give it IPv4, or a NAT64 with a CLAT; mail to hosts with IPv6 can go over it (key ipv6)`;

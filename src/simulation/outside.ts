@@ -50,7 +50,9 @@ export function createOutside(
   const shaping = createShaping({ of: () => [] }, { maxConnections: null, sourceIds: new Set() });
   shaping.useOperatorFile(JSON.stringify(plan.limits.map(({ sources: _, ...row }) => row)), 'limits');
   const farEnds = new Map<string, FarEnd>();
-  const sources = new Map(plan.sources.map(({ id, address }) => [address, id]));
+  const sources = new Map(
+    plan.sources.flatMap(({ id, address, ipv6 }) => [address, ipv6 ?? address].map((each) => [each, id])),
+  );
   let hosts = 0;
 
   for (const [name, habits] of habitsOf(plan)) {

@@ -36,6 +36,8 @@ import type { Network } from './network.ts';
 export interface Source {
   id: string;
   address: string;
+  /** null or absent: none. */
+  ipv6?: string | null;
   /** Default: `default`. */
   pool?: string;
   /** The source is warmed up from this time on (epoch milliseconds); null or absent = it has been in use for long. */
@@ -218,6 +220,7 @@ async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Pr
       targets: options.targets ?? [{ kind: 'mx', pool: 'default' }],
       sources: options.sources.map((source) => ({
         ehlo: null,
+        ipv6: null,
         pool: 'default',
         node: null,
         newSince: options.newSources === true ? deps.clock.now() : null,

@@ -144,7 +144,7 @@ export async function simulate(plan: SimulationPlan, options: SimulateOptions): 
         {
           ...{ folder, weight, ipv6: false, diesAfter: null },
           sources: sources.map((source) => ({
-            ...{ id: source.id, address: source.address, pool: source.pool },
+            ...{ id: source.id, address: source.address, ipv6: source.ipv6, pool: source.pool },
             newSince: warming.includes(source) ? plan.startAt : null,
           })),
           queue: {

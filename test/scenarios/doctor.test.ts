@@ -74,6 +74,40 @@ describe('a part of it', () => {
   });
 });
 
+describe('a source with both addresses', () => {
+  it.each(['on', 'off'])('is examined by each that is used: key ipv6 %s', async (ipv6) => {
+    const [address, over6] = ['20.1.2.3', '2606:4700::a'];
+    const nibbles = 'a.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.7.4.6.0.6.2';
+    dns.set('3.2.1.20.in-addr.arpa', { PTR: ['out.post.test'] });
+    dns.set(`${nibbles}.ip6.arpa`, { PTR: ['out.post.test'] });
+    dns.set('out.post.test', { A: [address] });
+    dns.set('two.test', { TXT: [`v=spf1 exists:%{i}.%{h}.two.test ~all`] });
+    dns.set(`${address}.out.post.test.two.test`, { A: ['127.0.0.2'] });
+    const folder = await temporaryFolder(scope);
+    const sources = [{ id: 'a', address, ipv6: over6, ehlo: 'out.post.test' }];
+    await writeFile(join(folder, 'postrider.json'), JSON.stringify({ sources }));
+    const own = await startInstance(scope, {
+      folder,
+      settings: { route: 'mx', dns: dns.text, 'bounce-domain': 'two.test', ipv6 },
+    });
+    const { Instance }: DoctorFacts = (await own.call('GET', '/doctor?Part=server')).json;
+    expect(checkOf(Instance, `ptr ${address}`)?.Status).toBe('Ok');
+    const [ptr6, spf] = [checkOf(Instance, `ptr ${over6}`), checkOf(Instance, 'spf')];
+    if (ipv6 === 'on') {
+      expect(ptr6?.Message).toContain(`out.post.test does not lead back to ${over6}`);
+      expect(ptr6?.Fix).toBe(`Publish an AAAA record for out.post.test with ${over6}.`);
+      expect(spf?.Message).toContain(`does not cover ${over6}, from which`);
+      expect(spf?.Fix).toBe(`Add ip6:${over6} before its end.`);
+    } else {
+      expect(ptr6).toBeUndefined();
+      expect(spf).toMatchObject({ Status: 'Ok', Message: expect.stringContaining(`lets ${address} send`) });
+    }
+    const missing = checkOf(Instance, 'sources')?.Message;
+    for (const each of [address, over6]) expect(missing).toContain(`does not have the address ${each}`);
+    await own.stop();
+  });
+});
+
 describe('a relay', () => {
   it('is logged in to: a wrong password is named by doctor and, once mail met it, by readiness', async () => {
     const relay = await startSmtpSink({ auth: { user: 'shop', pass: 'right' } });

@@ -1,10 +1,12 @@
 /** Which addresses of a domain are used: IPv4 before IPv6, never our own, and asked for anew where they were wrong. */
+import { writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import { type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
-import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
+import { addDomain, fileScope, type Instance, startInstance, temporaryFolder, until } from './harness.ts';
 
 const scope = fileScope();
 const loopback6 = Object.values(networkInterfaces())
@@ -55,8 +57,11 @@ beforeAll(async () => {
   scope.defer(() => Promise.all([sink.close(), sink6?.close(), dns.close()]));
 });
 
-function start(settings: Record<string, string>): Promise<Instance> {
+async function start(settings: Record<string, string>, file = {}): Promise<Instance> {
+  const folder = await temporaryFolder(scope);
+  writeFileSync(join(folder, 'postrider.json'), JSON.stringify(file));
   return startInstance(scope, {
+    folder,
     settings: {
       route: 'mx',
       dns: dns.text,
@@ -74,6 +79,7 @@ const lastEvent = async (id: string, on = server) =>
   (await on.call('GET', `/email/${id}/events`)).json.Items.at(-1) as {
     RemoteMta: string;
     Reason: string;
+    SourceAddress: string;
     Bounce: { Class: string };
   };
 
@@ -152,6 +158,71 @@ describe.skipIf(!loopback6)('IPv6', () => {
     expect((await without.settled(id)).Recipients[0]?.Status).toBe('Bounced');
     expect((await lastEvent(id, without)).Reason).toContain('IPv6 addresses only');
     await without.stop();
+  });
+});
+
+describe.skipIf(!loopback6)('sources', () => {
+  /** A server with this source. `sent`: where mail came from and went to, or why it did not. */
+  async function withSource(source: Record<string, string>, more: Record<string, unknown> = {}) {
+    const on = await start({ ipv6: 'on' }, { sources: [{ id: 'a', ...source }], ...more });
+    const own = await addDomain(on, 'example.com');
+    const sent = async (to: string) => {
+      const id = await sendTo(to, on, own);
+      const { Status } = await on.settled(id);
+      const { RemoteMta, SourceAddress, Reason, Bounce } = await lastEvent(id, on);
+      return Status === 'Delivered'
+        ? `${SourceAddress} to ${/\[(.*)\]/.exec(RemoteMta)?.[1]}`
+        : `${Bounce.Class}: ${Reason}`;
+    };
+    return { on, own, sent };
+  }
+
+  it('with both addresses send from the one of the family that the host is reached by', async () => {
+    const { on, sent } = await withSource({ address: '127.0.0.9', ipv6: '::1' });
+    expect(await sent('a@both.example')).toBe('127.0.0.9 to 127.0.0.1');
+    expect(await sent('a@six.example')).toBe('::1 to ::1');
+    await on.stop();
+  });
+
+  it('bind the IPv6 address: one that this machine does not have is named', async () => {
+    const { on, own } = await withSource({ address: '127.0.0.9', ipv6: '2001:db8::77' });
+    await sendTo('a@six.example', on, own);
+    const reason = await until('it waits', async () => {
+      const { Items } = (await on.call('GET', '/queue/paths')).json;
+      return Items.find(({ WaitsFor }: { WaitsFor: string }) => WaitsFor === 'local')?.Reason;
+    });
+    expect(reason).toContain('the source address 2001:db8::77 is not an address of this machine');
+    await on.stop();
+  });
+
+  it('without an IPv6 address never use IPv6, also to a relay', async () => {
+    const { on, sent } = await withSource(
+      { address: '127.0.0.9' },
+      { routes: [{ recipientDomain: 'relayed.example', route: [`smtp://[::1]:${sink.port}`, 'mx'] }] },
+    );
+    dns.set('relayed.example', { A: ['127.0.0.1'] });
+    const before = sink6?.counts.connections;
+    expect(await sent('a@both.example')).toBe('127.0.0.9 to 127.0.0.1');
+    expect(await sent('a@six.example')).toMatch(/^Ipv6Only: .*IPv6 addresses only: mx\.six\.example/);
+    expect(await sent('a@relayed.example')).toBe('127.0.0.9 to 127.0.0.1');
+    expect(sink6?.counts.connections).toBe(before);
+    await on.stop();
+  });
+
+  it('without an IPv4 address never use IPv4', async () => {
+    const { on, sent } = await withSource({ ipv6: '::1' });
+    dns.set('four.example', { A: ['127.0.0.1'] });
+    const before = sink.counts.connections;
+    expect(await sent('a@both.example')).toBe('::1 to ::1');
+    expect(await sent('a@four.example')).toMatch(/^Ipv4Only: .*IPv4 addresses only: four\.example/);
+    expect(sink.counts.connections).toBe(before);
+    await on.stop();
+  });
+
+  it('with an IPv6 address alone need the key ipv6', async () => {
+    await expect(start({}, { sources: [{ id: 'six', ipv6: '::1' }] })).rejects.toThrow(
+      /sources\[0\]: "six" has an IPv6 address only, and the key ipv6 is off/,
+    );
   });
 });
 

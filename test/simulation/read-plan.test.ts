@@ -120,6 +120,25 @@ describe('a plan file', () => {
     expect(problems({ days: 0, nodes: 99, mail: [{ provider: 'x', recipients: 0 }] })).toHaveLength(4);
   });
 
+  it('plays a source without an IPv4 address with another in its place', () => {
+    const sources = [
+      { id: 'four', address: '192.0.2.1' },
+      { id: 'six', ipv6: '2001:db8::1', pool: 'six' },
+    ];
+    const read = readPlan(JSON.stringify({ mail: MAIL, sources }), 'plan.json', null);
+    expect(read).toMatchObject({
+      plan: {
+        sources: [
+          { address: '192.0.2.1', ipv6: null },
+          { address: '198.18.0.1', ipv6: '2001:db8::1' },
+        ],
+      },
+    });
+    expect(problems({ mail: MAIL, sources: [{ id: 'six', ipv6: 'fe80::1' }] })).toEqual([
+      expect.stringContaining('sources[0].ipv6: "fe80::1": a link-local address'),
+    ]);
+  });
+
   it("takes sources and routes from the operator's configuration, and then has none of its own", () => {
     const own = {
       targets: [{ kind: 'mx' }],
@@ -127,7 +146,7 @@ describe('a plan file', () => {
         sources: [
           { id: 'new', address: '192.0.2.1', pool: 'default', newSince: Date.UTC(2027, 0, 1) },
           { id: 'old', address: '192.0.2.2', pool: 'default', newSince: null },
-        ].map((source) => ({ ...source, ehlo: null, shared: false, node: null })),
+        ].map((source) => ({ ...source, ipv6: null, ehlo: null, shared: false, node: null })),
         routes: [],
       },
       limits: [

@@ -44,7 +44,7 @@ export const DELIVERY_KEYS = {
   ipv6: key(
     '`on` or `off`',
     both('off'),
-    'direct delivery also to IPv6 addresses, after the IPv4 ones; this server needs an IPv6 address with a PTR record that is covered by SPF',
+    'direct delivery also to IPv6 addresses, after the IPv4 ones; this server needs an IPv6 address with a PTR record that is covered by SPF, and each of its `sources` that is to use it an `ipv6` address',
     parseSwitch,
   ),
   'mx-port': key('port', both('25'), 'port for direct delivery', (t) => parseInteger(t, 1, 65_535)),

@@ -26,7 +26,9 @@ export interface PlannedMail {
 /** A source of mail, in a pool; which node has it. */
 export interface PlannedSource {
   id: string;
+  /** With which it is played: its own, or one in place of a missing IPv4 address, because the simulated hosts have no others. */
   address: string;
+  ipv6: string | null;
   pool: string;
   /** Days of warm-up before the start; null = the source has been in use for long. */
   ageDays: number | null;

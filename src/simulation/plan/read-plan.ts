@@ -176,8 +176,8 @@ export function readPlan(text: string, file: string, own: OwnConfig | null): Pla
     return {
       targets,
       rules: routes,
-      sources: sources.map(({ id, address, pool }, i) => ({
-        ...{ id, address, pool },
+      sources: sources.map(({ id, address, ipv6, pool }, i) => ({
+        ...{ id, address: address ?? standIn(i), ipv6, pool },
         ageDays: planned?.[i]?.ageDays ?? null,
         node: planned?.[i]?.node ?? (i % nodes) + 1,
       })),
@@ -198,8 +198,8 @@ export function readPlan(text: string, file: string, own: OwnConfig | null): Pla
     return {
       targets,
       rules: routes,
-      sources: sources.map(({ id, address, pool, newSince, node }, i) => ({
-        ...{ id, address, pool },
+      sources: sources.map(({ id, address, ipv6, pool, newSince, node }, i) => ({
+        ...{ id, address: address ?? standIn(i), ipv6, pool },
         node: ((node === null ? i : names.indexOf(node)) % nodes) + 1,
         ageDays: newSince === null ? null : age(newSince),
       })),
@@ -221,6 +221,11 @@ export function readPlan(text: string, file: string, own: OwnConfig | null): Pla
   function farEndFix(name: string): string {
     return unknownName(name, 'provider or relay', [...relays, ...providers.keys(), OTHER]);
   }
+}
+
+/** Of a network that is kept for tests (RFC 2544). */
+function standIn(source: number): string {
+  return `198.18.${source >> 8}.${source & 255}`;
 }
 
 /** Rows of shaping data with hosts of their own, by id: the shipped rows and the operator's. */

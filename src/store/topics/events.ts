@@ -27,6 +27,8 @@ export interface EventDetail {
   /** A sentence. */
   reason?: string;
   remoteMta?: string;
+  /** Of this server, if it was chosen by configuration. */
+  sourceAddress?: string;
   /** The remote's final reply, ≤ 512 characters. */
   reply?: string;
   /** The SMTP conversation, capped. */

@@ -116,6 +116,7 @@ function sharedEntry(
     Route: null,
     Reason: reason,
     RemoteMta: '',
+    SourceAddress: '',
     Reply: '',
     Tls: '',
     DurationMs: null,

@@ -15,6 +15,9 @@ export const line = {
   Route: route.nullable(),
   Reason: z.string(),
   RemoteMta: z.string(),
+  SourceAddress: z
+    .string()
+    .describe('The address of `sources` from which it was sent; empty where the system chose'),
   Reply: z.string().describe('What the other server said'),
   Tls: z.string(),
   DurationMs: z.number().nullable(),

@@ -92,6 +92,7 @@ export function toTimelineEntry(event: EventView, showConversation: boolean): Ti
     Route: detail?.route ?? event.route,
     Reason: reasonOf(event),
     RemoteMta: detail?.remoteMta ?? detail?.bounce?.RemoteMta ?? '',
+    SourceAddress: detail?.sourceAddress ?? '',
     Reply: detail?.reply ?? '',
     Tls: detail?.tls ?? '',
     DurationMs: detail?.durationMs ?? null,

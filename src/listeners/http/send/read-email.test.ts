@@ -476,9 +476,9 @@ describe('hostile input', () => {
   });
 
   it.each<[string, object]>([
-    ['a million bad recipients', { To: Array(1_000_000).fill({}) }],
+    ['400,000 bad recipients', { To: Array(400_000).fill({}) }],
     ['a 50,000 character address', { To: [{ email: `${'a.'.repeat(25_000)}@example.net` }] }],
-    ['a million tags', { Tags: Array(1_000_000).fill('x') }],
+    ['400,000 tags', { Tags: Array(400_000).fill('x') }],
     [
       'a hundred thousand unknown names',
       Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 1])),

@@ -72,7 +72,14 @@ function logOutcome(
     const { facts, reply, route } = outcome;
     const text = reply === null ? '' : `${reply.code} ${reply.text}`.slice(0, 200);
     mailLog.info(
-      { ...common, route, mx: facts.remoteMta, ms: Math.round(facts.durationMs), reply: text },
+      {
+        ...common,
+        route,
+        mx: facts.remoteMta,
+        sourceAddress: facts.sourceAddress,
+        ms: Math.round(facts.durationMs),
+        reply: text,
+      },
       'delivered',
     );
     return;

@@ -61,6 +61,8 @@ export type Outcome =
 /** What an attempt records in the timeline. */
 export interface AttemptFacts {
   remoteMta: string;
+  /** The address of the source; absent = the system's choice, or no connection was opened. */
+  sourceAddress?: string | undefined;
   conversation: string;
   tls: string;
   durationMs: number;

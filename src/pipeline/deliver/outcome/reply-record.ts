@@ -74,6 +74,7 @@ export function causeOf(
 export function factsDetail(facts: AttemptFacts, reply: ReplyFacts | null): EventDetail {
   return {
     ...(facts.remoteMta === '' ? {} : { remoteMta: facts.remoteMta }),
+    ...(facts.sourceAddress === undefined ? {} : { sourceAddress: facts.sourceAddress }),
     ...(facts.conversation === '' ? {} : { conversation: facts.conversation }),
     ...(facts.tls === '' ? {} : { tls: facts.tls }),
     ...(facts.durationMs === 0 ? {} : { durationMs: Math.round(facts.durationMs) }),

@@ -11,6 +11,8 @@ import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
 export interface Peer {
   host: string;
   address: string;
+  /** The address that mail leaves from; absent = the system's choice. */
+  localAddress?: string | undefined;
   route: 'mx' | 'relay';
   /** The conversation while the connection opened. */
   opening: string;
@@ -59,6 +61,7 @@ export function transactionOutcome(
   if (result.kind === 'not-sendable') {
     const facts: AttemptFacts = {
       remoteMta,
+      sourceAddress: peer.localAddress,
       conversation: peer.opening,
       tls: '',
       durationMs: 0,
@@ -68,6 +71,7 @@ export function transactionOutcome(
   }
   const facts: AttemptFacts = {
     remoteMta,
+    sourceAddress: peer.localAddress,
     conversation: result.conversation.text(),
     tls: result.tls === null && peer.inClear ? `none (${peer.inClear})` : tlsText(result.tls),
     durationMs: result.latencyMs,

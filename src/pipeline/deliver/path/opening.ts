@@ -177,6 +177,7 @@ function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailur
     reply: reply === null ? null : { code: reply.code, enhanced: reply.enhanced, text: reply.text },
     facts: {
       remoteMta: where,
+      sourceAddress: endpoint.localAddress,
       conversation: failed.conversation.text(),
       tls: tlsText(failed.tls),
       durationMs: 0, // openForHead counts it

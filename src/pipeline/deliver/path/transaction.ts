@@ -107,8 +107,9 @@ export async function transact(
   }
   const mayFree = item.content?.mayFree === true && item.content.bytes === content;
   if (item.content !== null) item.content.mayFree = false;
-  const { host, address, route: by } = link.endpoint;
-  const peer = { host, address, route: by, opening: link.opening, inClear: link.session.inClear };
+  const { host, address, localAddress, route: by } = link.endpoint;
+  const { opening, session } = link;
+  const peer = { host, address, localAddress, route: by, opening, inClear: session.inClear };
   noteOnLink(result);
   const tooMany = oneTooMany(result, parts.classifier, host);
   if (tooMany.limit !== null) learn(tooMany.limit, host);

@@ -3,7 +3,7 @@
  * route's source with its EHLO name. Observations from openings and replies are passed to their owners: which relays
  * work, DNS answers, which hosts require TLS or IPv4, and whether anything leaves this machine at all.
  */
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { OpenFailure, OpenResult } from '../../../smtp/client-types.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
@@ -14,7 +14,7 @@ import type { Opener, OpenWish } from '../tls/opener.ts';
 import type { EndpointAnswer, Endpoints, EndpointWish } from './endpoints.ts';
 import type { Port25Watch } from './port-25.ts';
 import { type RelayHealth, relayName } from './relay-health.ts';
-import type { Egress } from './routes.ts';
+import { type Egress, familiesOf, localAddressOf } from './routes.ts';
 
 export type SmtpEgress = Extract<Egress, { kind: 'smtp' }>;
 
@@ -26,7 +26,7 @@ export interface Connector {
   /** The endpoints; if one target fails, the next of the list is used. Never rejects. */
   endpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
   /** Never rejects because of a server. */
-  open(endpoint: Endpoint, wish: Omit<OpenWish, 'localAddress' | 'heloName'>): Promise<OpenResult>;
+  open(endpoint: Endpoint, wish: Omit<OpenWish, 'heloName'>): Promise<OpenResult>;
   /** An endpoint could not be opened. `category`: of the reply that refused us, if there was one. */
   notOpened(endpoint: Endpoint, failure: OpenFailure, category: Category | null): void;
   /**
@@ -64,13 +64,9 @@ export function createConnectors(deps: {
     of: (egress, site) => ({
       endpoints: (recipientDomain, wish) => endpointsOf(egress, recipientDomain, wish),
       async open(endpoint, wish) {
-        const { source } = egress;
-        // An IPv4 source cannot connect to an IPv6 relay; there the system chooses.
-        const bind = source.address !== null && isIPv4(source.address) === isIPv4(endpoint.address);
         const result = await opener.open(endpoint, {
           ...wish,
-          localAddress: bind ? (source.address ?? undefined) : undefined,
-          heloName: source.heloName ?? undefined,
+          heloName: egress.source.heloName ?? undefined,
         });
         return endpoint.route === 'relay' ? relayOpened(endpoint, result) : hostOpened(site, result);
       },
@@ -98,8 +94,7 @@ export function createConnectors(deps: {
     recipientDomain: string,
     wish: EndpointWish,
   ): Promise<EndpointAnswer> {
-    // An IPv4 source cannot connect to an IPv6 host.
-    const ipv6 = egress.source.address === null ? wish.ipv6 : false;
+    const families = familiesOf(egress.source);
     const found: Endpoint[] = [];
     let other: EndpointAnswer | null = null;
     const works = (target: SmtpEgress['targets'][number]) =>
@@ -107,8 +102,14 @@ export function createConnectors(deps: {
     const order = relays.order(egress.targets);
     for (const [i, target] of order.entries()) {
       const isTest = !works(target) && order.slice(i + 1).some(works);
-      const answer = await endpoints.find(target, recipientDomain, { ...wish, ipv6, isTest });
-      if (answer.kind === 'endpoints') found.push(...answer.endpoints);
+      const answer = await endpoints.find(target, recipientDomain, { ...wish, families, isTest });
+      if (answer.kind === 'endpoints')
+        found.push(
+          ...answer.endpoints.map((endpoint) => ({
+            ...endpoint,
+            localAddress: localAddressOf(egress.source, endpoint.address),
+          })),
+        );
       // A permanent DNS answer for the recipient decides; a relay that is not found may be skipped.
       else if (other === null || answer.kind === 'permanent') other = answer;
     }

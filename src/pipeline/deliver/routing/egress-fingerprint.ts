@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { SmtpEgress } from './connector.ts';
 
 /**
- * Equal for the same source address, EHLO name, targets and logins. It is stored, so it contains only 16 bits of a
+ * Equal for the same source addresses, EHLO name, targets and logins. It is stored, so it contains only 16 bits of a
  * password: enough to notice a change, and too little to test guesses.
  */
 export function egressFingerprint({ source, targets }: SmtpEgress): string {
@@ -16,7 +16,8 @@ export function egressFingerprint({ source, targets }: SmtpEgress): string {
     const login = auth === null ? null : [auth.user, digest(auth.password).slice(0, 4)];
     return [host, port, implicitTls, login];
   });
-  return digest(JSON.stringify([source.address, source.heloName, facts])).slice(0, 16);
+  const { address, ipv6, heloName } = source;
+  return digest(JSON.stringify([address, heloName, facts, ...(ipv6 === null ? [] : [ipv6])])).slice(0, 16);
 }
 
 function digest(text: string): string {

@@ -12,7 +12,7 @@ import type { Random } from '../../../lib/random.ts';
 import { createSharedWork } from '../../../lib/shared-work.ts';
 import type { Route } from '../../../model/route.ts';
 import type { AddressCheck } from '../../../net/address-filter.ts';
-import { type MxHost, resolveMxHosts } from '../../../net/mx-hosts.ts';
+import { BOTH_FAMILIES, type Families, type MxHost, resolveMxHosts } from '../../../net/mx-hosts.ts';
 import type { CachingResolver } from '../../../net/resolver.ts';
 import { type EgressMemory, readFlag } from '../../../policy/limits/shaping/egress-memory.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
@@ -36,11 +36,11 @@ export interface EndpointWish {
   tried?: Pick<TriedHosts, 'has'> | undefined;
   /** The relay failed before and another works, so it gets little time: mail waits for the test. */
   isTest?: boolean | undefined;
-  /** The source has an IPv6 address from which mail may be sent. */
-  ipv6?: boolean | undefined;
+  /** Families of the addresses that the source has; absent = both. IPv6 is used for MX hosts only where it is switched on. */
+  families?: Families | undefined;
 }
 
-type PermanentCategory = 'domain_invalid' | 'routing_loop' | 'ipv6_only';
+type PermanentCategory = 'domain_invalid' | 'routing_loop' | 'ipv4_only' | 'ipv6_only';
 
 export type EndpointAnswer =
   | { kind: 'endpoints'; endpoints: readonly Endpoint[] }
@@ -138,7 +138,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
     recipientDomain: string,
     wish: EndpointWish,
   ): Promise<EndpointAnswer> {
-    const found = await relayAddresses(resolver, target.host);
+    const found = await relayAddresses(resolver, target.host, wish.families);
     if (found.kind === 'local') return cannotAsk(found.why);
     if (found.kind !== 'addresses')
       return {
@@ -174,11 +174,11 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
   }
 
   async function mx(domain: string, wish: EndpointWish): Promise<EndpointAnswer> {
-    const ipv6 = options.ipv6 && wish.ipv6 !== false;
-    const { senderDomain: sender = '' } = wish;
+    const { senderDomain: sender = '', families = BOTH_FAMILIES } = wish;
+    const used = { ipv4: families.ipv4, ipv6: options.ipv6 && families.ipv6 };
     const asking = resolver.of(sender);
     const [answer, policy] = await Promise.all([
-      resolveMxHosts(asking, domain, { filter, random, ipv6 }),
+      resolveMxHosts(asking, domain, { filter, random, families: used }),
       mtaSts.policyOf(domain, sender),
     ]);
     switch (answer.kind) {
@@ -216,7 +216,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
       case 'no-domain':
         return permanent('5.1.2', 'domain_invalid', `the domain ${domain} does not exist`, true);
       case 'no-hosts': {
-        const category = answer.ipv6Only ? 'ipv6_only' : 'domain_invalid';
+        const category = answer.only === null ? 'domain_invalid' : (`${answer.only}_only` as const);
         const why = `no mail server of ${domain} has an address that can be used: ${answer.detail}`;
         return permanent('5.4.4', category, why, true);
       }

@@ -6,6 +6,7 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { connectTcp } from '../../../net/sockets.ts';
+import { ANY_SOURCE, type EgressSource, localAddressOf } from './routes.ts';
 
 export interface Port25Watch {
   /** A connection to a site's own host was established: port 25 is open. */
@@ -52,17 +53,21 @@ export function createPort25Watch(
 
 export type Port25Answer = { kind: 'open' | 'blocked' | 'unknown'; detail: string };
 
-/** Tries the given hosts in turn until one answers. `targets`: addresses, for example of a test server. */
+/**
+ * Tries the given hosts in turn until one answers. `targets`: addresses, for example of a test server. `source`: what is sent
+ * from; absent = the system's choice.
+ */
 export async function probePort25(params: {
   clock: Clock;
   targets: readonly { address: string; port: number }[];
-  localAddress?: string;
+  source?: Pick<EgressSource, 'address' | 'ipv6'>;
   timeoutMs?: number;
 }): Promise<Port25Answer> {
-  const { clock, targets, localAddress, timeoutMs = PROBE_MS } = params;
+  const { clock, targets, source, timeoutMs = PROBE_MS } = params;
   const [first] = targets;
   if (first === undefined) return { kind: 'unknown', detail: 'no host was named to try' };
   for (const { address, port } of targets) {
+    const localAddress = localAddressOf(source ?? ANY_SOURCE, address);
     const result = await connectTcp({ address, port, timeoutMs, clock, localAddress });
     if (result.kind === 'connected') {
       result.socket.destroy();

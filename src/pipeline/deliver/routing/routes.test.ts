@@ -69,7 +69,13 @@ describe('the way of a recipient', () => {
   });
 
   it('spreads one sender’s mail to one domain over its pool, each recipient to the same source', () => {
-    const source = (id: string) => ({ id, address: `192.0.2.${id}`, ehlo: null, pool: 'default' });
+    const source = (id: string) => ({
+      id,
+      address: `192.0.2.${id}`,
+      ipv6: null,
+      ehlo: null,
+      pool: 'default',
+    });
     const before = routes({ sources: [source('1'), source('2'), source('3')] });
     const mail = { ...ask(), tags: [], size: 100 };
     const from = (all: typeof before, address: string, size = 100) => {
@@ -105,6 +111,7 @@ describe('the way of a recipient', () => {
     const source = (id: string, pool: string) => ({
       id,
       address: `192.0.2.${id}`,
+      ipv6: null,
       ehlo: `m${id}.example`,
       pool,
     });
@@ -119,7 +126,12 @@ describe('the way of a recipient', () => {
     const used = new Set(Array.from({ length: 50 }, (_, i) => from(`d${i}.example`)?.id));
     expect(used).toEqual(new Set(['1', '2']));
     for (const domain of ['a.example', 'b.example']) expect(from(domain)).toBe(from(domain));
-    expect(from('a.example', 'bulk')).toEqual({ id: '3', address: '192.0.2.3', heloName: 'm3.example' });
+    expect(from('a.example', 'bulk')).toEqual({
+      id: '3',
+      address: '192.0.2.3',
+      ipv6: null,
+      heloName: 'm3.example',
+    });
   });
 
   it('spreads evenly over places', () => {

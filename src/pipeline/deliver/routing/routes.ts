@@ -2,10 +2,12 @@
  * The egress of a recipient (source and targets), and its site. Mail of one site shares connections and limits; a site
  * is the sandbox, one list of relays, or one recipient domain. Depends only on the configuration and the recipient.
  */
+import { isIPv6 } from 'node:net';
 import { SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { SandboxResult } from '../../../model/message.ts';
 import { type Route, relaySite } from '../../../model/route.ts';
 import { routeKeyOf, routeKeyParts } from '../../../model/route-key.ts';
+import type { Families } from '../../../net/mx-hosts.ts';
 import { firstRule, type RouteMatch, type RouteQuestion, stablePlace, tagsNamed } from './route-rules.ts';
 
 export const SANDBOX_SITE = 'sandbox';
@@ -14,13 +16,27 @@ export const SANDBOX_SITE = 'sandbox';
 export interface EgressSource {
   /** '' if none is configured. */
   id: string;
-  /** Local address that sockets bind to, or null for the system's choice. */
+  /** Local addresses that sockets bind to, by family; a family without one is not used. Both null: the system's choice. */
   address: string | null;
+  ipv6: string | null;
   /** Name in EHLO, or null for the server's own. */
   heloName: string | null;
 }
 
-export const ANY_SOURCE: EgressSource = { id: '', address: null, heloName: null };
+export const ANY_SOURCE: EgressSource = { id: '', address: null, ipv6: null, heloName: null };
+
+type Addresses = Pick<EgressSource, 'address' | 'ipv6'>;
+
+/** The families over which mail leaves from a source. */
+export function familiesOf({ address, ipv6 }: Addresses): Families {
+  const any = address === null && ipv6 === null;
+  return { ipv4: any || address !== null, ipv6: any || ipv6 !== null };
+}
+
+/** The address from which a source connects to a host; undefined = the system's choice. */
+export function localAddressOf({ address, ipv6 }: Addresses, host: string): string | undefined {
+  return (isIPv6(host) ? ipv6 : address) ?? undefined;
+}
 
 /** How mail of a recipient leaves; each path has one. Recipients with the same egress share the same object. */
 export type Egress =
@@ -74,7 +90,7 @@ export interface RoutesConfig {
   rules: readonly (RouteMatch & { targets: readonly Route[]; shown?: string })[];
   /** If no rule matches. */
   targets: readonly Route[];
-  sources: readonly { id: string; address: string; ehlo: string | null; pool: string }[];
+  sources: readonly (Omit<EgressSource, 'heloName'> & { ehlo: string | null; pool: string })[];
 }
 
 const SANDBOX: Egress = { kind: 'sandbox' };
@@ -196,6 +212,6 @@ function targetsText(targets: readonly Route[]): string {
     .join(',');
 }
 
-function toEgress({ id, address, ehlo }: RoutesConfig['sources'][number]): EgressSource {
-  return { id, address, heloName: ehlo };
+function toEgress({ id, address, ipv6, ehlo }: RoutesConfig['sources'][number]): EgressSource {
+  return { id, address, ipv6, heloName: ehlo };
 }

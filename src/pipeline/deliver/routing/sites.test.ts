@@ -74,7 +74,7 @@ function siteOf(sites: ReturnType<typeof world>['sites'], recipient: SiteQuestio
 
 describe('the source of a recipient', () => {
   it('is another one while its node is away, and the old one when it is back; mail waits where none is there', async () => {
-    const source = (id: string) => ({ id, address: '192.0.2.1', ehlo: null, pool: 'default' });
+    const source = (id: string) => ({ id, address: '192.0.2.1', ipv6: null, ehlo: null, pool: 'default' });
     const { dns, sites, absent, moved } = world([MX], undefined, [source('a'), source('b')]);
     dns.set('one.test', found('mx.one.test'));
     await sites.lookUp('one.test', 'example.com');

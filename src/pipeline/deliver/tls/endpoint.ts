@@ -8,6 +8,8 @@ export interface Endpoint {
   host: string;
   address: string;
   port: number;
+  /** The address of the source that connects to it; absent = the system's choice. */
+  localAddress?: string | undefined;
   implicitTls: boolean;
   /** The TLS requirement there. */
   tls: TlsPlan;

@@ -24,8 +24,6 @@ import { askedBy } from './plan.ts';
 export interface OpenWish {
   /** Aborts the opening. */
   signal: AbortSignal;
-  /** Source address to bind; default: the system's choice. */
-  localAddress?: string | undefined;
   /** Name in EHLO; default: the server's own. */
   heloName?: string | undefined;
   /** Called before each connection; one opening may make several. */
@@ -278,7 +276,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
         auth: endpoint.auth ?? undefined,
         allowPlaintextAuth: endpoint.allowPlaintextAuth,
         tlsContexts,
-        localAddress: wish.localAddress,
+        localAddress: endpoint.localAddress,
         connect: deps.connect,
         signal: wish.signal,
         smallClientHello: small,

@@ -38,6 +38,7 @@ describe('reportText', () => {
           Route: 'mx',
           Bounce: null,
           RemoteMta: '',
+          SourceAddress: '',
           Tls: '',
           DurationMs: null,
           IPAddress: '',

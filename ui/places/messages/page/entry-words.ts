@@ -62,6 +62,7 @@ export function isPlanOpen({ Attempt }: TimelineEntry, later: readonly TimelineE
 /** Where, how protected, how long: what is known of it, and nothing else. */
 export function entryFacts({
   RemoteMta,
+  SourceAddress,
   Route,
   Tls,
   DurationMs,
@@ -69,6 +70,7 @@ export function entryFacts({
 }: TimelineEntry): readonly string[] {
   return [
     RemoteMta === '' ? '' : Route === 'relay' ? `relay ${RemoteMta}` : RemoteMta,
+    SourceAddress === '' ? '' : `from ${SourceAddress}`,
     Tls === '' ? '' : Tls.startsWith('none') ? `no TLS${Tls.slice('none'.length)}` : Tls,
     DurationMs === null ? '' : durationText(DurationMs),
     IPAddress,

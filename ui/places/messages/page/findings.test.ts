@@ -30,6 +30,7 @@ const ENTRY: TimelineEntry = {
   Route: 'mx',
   Reason: '550 5.1.1 unknown',
   RemoteMta: 'mx.example.net',
+  SourceAddress: '',
   Reply: '550 5.1.1 unknown',
   Tls: 'TLSv1.3 AES, certificate verified',
   DurationMs: 12_345,
@@ -103,6 +104,7 @@ describe('lines of a timeline', () => {
     expect(entryTitle(ENTRY)).toBe('Attempt 1: refused for good');
     expect(entryFacts(ENTRY)).toEqual(['mx.example.net', 'TLSv1.3 AES, certificate verified', '12.3 s']);
     expect(entryFacts({ ...ENTRY, RemoteMta: '', Tls: '', DurationMs: null })).toEqual([]);
+    expect(entryFacts({ ...ENTRY, SourceAddress: '2001:db8::10' })[1]).toBe('from 2001:db8::10');
     expect(entryTitle({ ...ENTRY, Event: 'new.kind' })).toBe('new.kind');
   });
 

@@ -372,7 +372,15 @@ export const TABLE = {
     permanent: BOUNCE,
     fault: 'operator',
     means: 'The recipient’s mail servers have IPv6 addresses only, and this server sends by IPv4.',
-    fix: 'The operator switches `ipv6` on, where this server has an IPv6 address with reverse DNS, or sends to this domain through a relay (`routes`).',
+    fix: 'The operator switches `ipv6` on, where this server has an IPv6 address with reverse DNS, and gives it to the source (`ipv6` in `sources`), if there is one, or sends to this domain through a relay (`routes`).',
+  },
+  ipv4_only: {
+    scope: 'domain',
+    temporary: RETRY,
+    permanent: BOUNCE,
+    fault: 'operator',
+    means: 'The recipient’s mail servers have IPv4 addresses only, and the source of this mail has none.',
+    fix: 'The operator gives the source an IPv4 address (`address` in `sources`), or sends to this domain from another pool or through a relay (`routes`).',
   },
 
   // ── our own results ───────────────────────────────────────────────────────────────────────────────────────
