@@ -3,8 +3,9 @@
  * and `routes[]` (which mail uses which route). Takes the content of the file; returns checked values, or problems that
  * name the position, the value and the correction.
  */
-import { isIPv4, isIPv6, SocketAddress } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { isNodeName } from './config/forms.ts';
+import { shortestIpv6 } from './lib/loopback.ts';
 import type { Route } from './model/route.ts';
 
 /** What mail leaves from: an IPv4 address, an IPv6 address, or one of each. */
@@ -267,7 +268,7 @@ function readSource(fields: Fields, where: string, say: Say): SourceConfig | nul
   return {
     id: id as string,
     address: address as string | null,
-    ipv6: ipv6 === null ? null : shortest(ipv6 as string),
+    ipv6: ipv6 === null ? null : shortestIpv6(ipv6 as string),
     ehlo: ehlo as string | null,
     pool: pool as string,
     newSince: since,
@@ -296,7 +297,7 @@ function ipv6Problem(address: unknown): string | null {
   if (typeof address !== 'string' || !isIPv6(address))
     return 'use an IPv6 address of this machine, e.g. "2001:db8::10"';
   const [plain = '', zone] = address.split('%');
-  const short = shortest(plain);
+  const short = shortestIpv6(plain);
   if (/^fe[89ab][0-9a-f]:/.test(short))
     return 'a link-local address reaches no host outside its network; use a global IPv6 address of this machine';
   if (zone !== undefined) return 'leave out what follows the percent sign';
@@ -305,11 +306,6 @@ function ipv6Problem(address: unknown): string | null {
   if (/^::ffff:[\d.]+$/.test(short))
     return 'this is an IPv4 address in the form of IPv6; give it as "address"';
   return short === '::' ? 'this is no address; use an IPv6 address of this machine' : null;
-}
-
-/** As the system lists the addresses of its interfaces. */
-function shortest(address: string): string {
-  return new SocketAddress({ address, family: 'ipv6' }).address;
 }
 
 function readRule(fields: Fields, where: string, say: Say): RouteRule | null {

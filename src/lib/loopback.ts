@@ -1,8 +1,14 @@
-/** IP addresses as sockets show them, and the names of this machine in URLs. */
+/** IP addresses as sockets show them and as they are compared, and the names of this machine in URLs. */
+import { SocketAddress } from 'node:net';
 
 /** A socket of both families shows IPv4 addresses in their IPv6 form. */
 export function plainIp(ip: string): string {
   return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice('::ffff:'.length) : ip;
+}
+
+/** An IPv6 address in its shortest form, as the system lists those of its interfaces (RFC 5952). */
+export function shortestIpv6(address: string): string {
+  return new SocketAddress({ address, family: 'ipv6' }).address;
 }
 
 /** Whether an IP address is one of loopback: only programs on this machine can have it. */

@@ -30,7 +30,7 @@ const DOCUMENT = dmarcDocument([
     disposition: 'reject',
     from: 'News.Example.com',
   },
-  { ip: '2001:db8::1', spf: 'fail', disposition: 'pass' },
+  { ip: '2001:0DB8:0:0::1', spf: 'fail', disposition: 'pass' },
 ]);
 
 const REPORT = {

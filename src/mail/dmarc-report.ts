@@ -7,7 +7,7 @@
 import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 import { gunzip, inflateRaw } from 'node:zlib';
-import { plainIp } from '../lib/loopback.ts';
+import { plainIp, shortestIpv6 } from '../lib/loopback.ts';
 import { inTurns, type Turn } from '../lib/turns.ts';
 import { bodyOf, type MimePart, ownParts } from './mime-tree.ts';
 import { readXmlInSteps, Unreadable, type XmlReader } from './simple-xml.ts';
@@ -208,7 +208,8 @@ const AUTH_RESULTS: ReadonlySet<string> = new Set([
 const FIELDS: Readonly<Record<string, (record: OpenRecord, value: string) => void>> = {
   [`${ROW}/source_ip`]: (record, value) => {
     const ip = plainIp(value.toLowerCase());
-    record.sourceIp = isIP(ip) === 0 || ip.includes('%') ? '' : ip;
+    const family = ip.includes('%') ? 0 : isIP(ip);
+    record.sourceIp = family === 0 ? '' : family === 4 ? ip : shortestIpv6(ip);
   },
   [`${ROW}/count`]: (record, value) => {
     record.messages = /^\d{1,10}$/.test(value) ? Math.min(Number(value), MAX_MESSAGES) : 0;

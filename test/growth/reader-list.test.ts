@@ -202,6 +202,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/access/rights.ts mayActOn',
     'policy/access/rights.ts pickDomain',
     'policy/domains/dkim-keys.ts loadPrivateKey',
+    'policy/domains/doctor/dmarc-reports.ts judgeReports',
     'policy/domains/relay-spf.ts relayInclude',
     'policy/domains/doctor/spf.ts ipTerms',
     'policy/domains/relay-spf.ts spfText',

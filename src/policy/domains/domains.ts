@@ -29,6 +29,7 @@ import { generateDkimKeyPair } from './dkim-keys.ts';
 import { type DnsRecord, domainRecords } from './dns-records.ts';
 import { changesBetween, keepChanges } from './doctor/changes.ts';
 import type { DomainCheck } from './doctor/check.ts';
+import { reportedSources } from './doctor/dmarc-reports.ts';
 import { createDomainDoctor, type DomainDoctor } from './doctor/domain-doctor.ts';
 import { returnServers } from './doctor/return-servers.ts';
 import { createDomainCache } from './domain-cache.ts';
@@ -126,6 +127,9 @@ interface Deps {
 /** Domains read in one query, with their keys. */
 const AT_ONCE = 100;
 const BULK_LATELY_MS = 30 * 86_400_000;
+/** DMARC reports that a check looks at. */
+const REPORTED_LATELY_MS = 7 * 86_400_000;
+const MAX_REPORTS = 100;
 
 export function createDomainService(deps: Deps, options: DomainOptions): DomainService {
   const { store, sealer, clock, random } = deps;
@@ -247,7 +251,12 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     const domain = await store.getDomain({ name });
     if (domain === null) throw unknownDomain(name);
     const bulk = await sendsBulk(domain);
-    const examined = { ...zoneOf(domain), bulk, subdomains: domain.settings.subdomains };
+    const since = clock.now() - REPORTED_LATELY_MS;
+    const reports = await store.listDmarcReports({ domain: name, since, limit: MAX_REPORTS });
+    const examined = {
+      ...{ ...zoneOf(domain), bulk, subdomains: domain.settings.subdomains },
+      reported: reportedSources(reports),
+    };
     const found = await doctor.examine(examined, { fresh });
     const result = options.anyDomain ? { ...found, checks: found.checks.map(withoutBlock) } : found;
     // Apart from the check: the DNS of one domain may use up its time, and the answer is for all domains.

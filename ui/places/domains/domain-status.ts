@@ -84,6 +84,7 @@ const CHECK_NAMES: Readonly<Record<string, string>> = {
   rp: 'Return path',
   spf: 'SPF',
   'spf-from': 'SPF of the From domain',
+  reports: 'DMARC reports',
   dmarc: 'DMARC',
   align: 'Alignment',
   'from-mx': 'Replies',

@@ -13,6 +13,7 @@ import { createResolver } from '../../../net/resolver.ts';
 import { createZoneServers } from '../../../net/zone-servers.ts';
 import type { DomainVerification } from '../verify.ts';
 import type { DomainCheck } from './check.ts';
+import { reportedSources } from './dmarc-reports.ts';
 import { createDomainDoctor } from './domain-doctor.ts';
 import type { ExaminedDomain } from './examine.ts';
 import type { LookupLimits } from './lookups.ts';
@@ -471,6 +472,53 @@ describe('a return path', () => {
       }),
     );
     expect(of(result, 'rp')).toMatchObject({ severity: 'ok' });
+  });
+});
+
+describe('what receivers report', () => {
+  const reported = (failed: number, address = SOURCE) =>
+    examine(good(), {
+      examined: { reported: [{ address, messages: 400, failed, found: 'dkim=fail d=shop.example s=pr1' }] },
+    });
+
+  it('is a warning where mail from this server fails, fine where little does, and nothing of others', async () => {
+    const [many, few, others] = [
+      await reported(120),
+      await reported(5),
+      await reported(120, '198.51.100.99'),
+    ];
+    expect(sentence(of(many.result, 'reports'))).toBe(
+      `warn reports: Receivers report that 120 of 400 messages from ${SOURCE} failed DMARC in the last 7 days (dkim=fail d=shop.example s=pr1). → See who reported it: postrider domain dmarc ${D}`,
+    );
+    expect(of(few.result, 'reports')).toMatchObject({
+      severity: 'ok',
+      record: { found: [`${SOURCE}: 395 of 400 passed`] },
+    });
+    expect(others.result.checks.map(({ id }) => id)).not.toContain('reports');
+  });
+
+  it('counts only where somebody signed it', () => {
+    const count = {
+      source: SOURCE,
+      messages: 3,
+      dkim: false,
+      spf: false,
+      disposition: 'none',
+      from: D,
+      found: 'spf=fail',
+    } as const;
+    const report = {
+      reporter: 'R',
+      reportId: '1',
+      beginAt: 0,
+      endAt: 1,
+      receivedAt: 1,
+      counts: [count, { ...count, dkim: true }],
+    };
+    const signed = { ...report, signedBy: 'receiver.example' };
+    expect(reportedSources([signed, signed, { ...report, signedBy: '' }])).toEqual([
+      { address: SOURCE, messages: 12, failed: 6, found: 'spf=fail' },
+    ]);
   });
 });
 

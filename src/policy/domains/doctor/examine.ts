@@ -14,6 +14,7 @@ import { dkimHost, ownershipValue } from '../dns-records.ts';
 import { type DomainVerification, verifyDomain } from '../verify.ts';
 import { checkOf, type DomainCheck, showable, unanswered } from './check.ts';
 import { climbDmarc, judgeAlignment, judgeDmarc, policyOf, reportAuthorisations } from './dmarc.ts';
+import { judgeReports, type ReportedSource } from './dmarc-reports.ts';
 import {
   type Aliases,
   judgeAliasLoops,
@@ -41,6 +42,8 @@ export interface ExaminedDomain {
   bulk: boolean;
   /** Mail is also sent from sub-domains. */
   subdomains: boolean;
+  /** Where mail in its name came from, as receivers report; absent = unknown. */
+  reported?: readonly ReportedSource[];
 }
 
 export interface ExamineOptions {
@@ -94,6 +97,13 @@ export async function examineDomain(
     ...spf,
     dmarc.check,
     alignment,
+    ...present([
+      judgeReports(
+        domain,
+        examined.reported ?? [],
+        options.addresses.map(({ address }) => address),
+      ),
+    ]),
     ...names.others,
   ];
   return {
