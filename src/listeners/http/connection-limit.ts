@@ -134,12 +134,15 @@ export function createConnectionLimit(
   }
 
   function begin(address: string, headers: IncomingMessage['headers'], work: () => void): void {
-    const ip = plainIp(address);
-    // A proxy names last whom it speaks for.
-    const [client] = speaksForMany(ip)
-      ? (String(headers['x-forwarded-for'] ?? '').match(/[^,\s]*$/) ?? [])
-      : [];
-    turns(addressKey(client || ip), work);
+    let client = plainIp(address);
+    const named = String(headers['x-forwarded-for'] ?? '');
+    // A proxy names last whom it speaks for, which may be another proxy.
+    for (let end = named.length; end > 0 && speaksForMany(client); ) {
+      const comma = named.lastIndexOf(',', end - 1);
+      client = plainIp(named.slice(comma + 1, end).trim());
+      end = comma;
+    }
+    turns(addressKey(client), work);
   }
 
   /** Whether there is a place for one more, which others may have to leave. */

@@ -295,6 +295,25 @@ describe('connections', () => {
     await at.close();
   });
 
+  it('begin their requests in turns of the clients that proxies name, however long the names are', () => {
+    const owners: string[] = [];
+    const limit = createConnectionLimit(
+      { clock: manualClock(), log: silentLoggers.service, turns: (owner) => owners.push(owner) },
+      { maxConnections: 10, maxConnectionsPerAddress: 2, trustedProxies: ['127.0.0.0/8', '192.0.2.1'] },
+    );
+    const begin = (ip: string, named?: string) =>
+      limit.begin(ip, named === undefined ? {} : { 'x-forwarded-for': named }, () => {});
+    begin('127.0.0.1');
+    begin('127.0.0.1', '203.0.113.9, 198.51.100.7');
+    begin('127.0.0.1', '203.0.113.9,198.51.100.8, 192.0.2.1,127.0.0.2');
+    begin('127.0.0.1', '192.0.2.1');
+    begin('203.0.113.1', '198.51.100.7');
+    expect(owners).toEqual(['127.0.0.1', '198.51.100.7', '198.51.100.8', '192.0.2.1', '203.0.113.1']);
+    const startMs = performance.now();
+    for (let i = 0; i < 20; i++) begin('127.0.0.1', `${'a'.repeat(15_000)}, 198.51.100.7`);
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+  });
+
   it('of one site of IPv6 are at most half, however many networks it has', () => {
     const limit = createConnectionLimit(
       { clock: manualClock(), log: silentLoggers.service, turns: (_, work) => work() },
