@@ -25,7 +25,7 @@ import {
   isPlainButForQuotas,
 } from './acceptance.ts';
 import { addressOf } from './engine/address.ts';
-import { checkClock, checkOurs, checkPlace, notePlace, PutBack, placeOf } from './engine/checks.ts';
+import { checkClock, checkOurs, checkPlace, notePlace, PutBack } from './engine/checks.ts';
 import { createConnections, type Link, openLink } from './engine/connections.ts';
 import { createStatements } from './engine/db.ts';
 import { keepEras, leavePlace } from './engine/eras.ts';
@@ -144,15 +144,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   async function knowPlace({ db, timeline }: Link, notes = true): Promise<void> {
     const file = options.placeFile;
     if (file === undefined) return;
-    const place = await placeOf(db, timeline);
-    if (place.system === '') return;
+    const warn = (error: unknown) =>
+      log('warn', 'which server of PostgreSQL is used could not be noted', { file, reason: String(error) });
     try {
-      await checkPlace(place, file);
-      if (notes) await notePlace(place, file);
+      const place = await checkPlace(db, timeline, file, warn);
+      if (notes && place.system !== '') await notePlace(place, file).catch(warn);
     } catch (error) {
       if (error instanceof PutBack) await leavePlace(db, error.position);
-      if (error instanceof StoreRefused) throw error;
-      log('warn', 'which server of PostgreSQL is used could not be noted', { file, reason: String(error) });
+      throw error;
     }
   }
 

@@ -1,9 +1,13 @@
 /** What is asked of a server before anything is written to it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../lib/clock.ts';
 import { openPostgresStore } from '../open.ts';
 import { describePostgres, type TestDatabase, testDatabase } from '../test-support.ts';
-import { checkClock, type ServerSettings, wrongWith } from './checks.ts';
+import { checkClock, checkPlace, notePlace, placeOf, type ServerSettings, wrongWith } from './checks.ts';
+import type { Db, Value } from './db.ts';
 
 const GOOD: ServerSettings = {
   ...{ version: 150_018, shown: '15.18', fsync: 'on', pages: 'on', synced: 'on', standbys: '' },
@@ -51,5 +55,27 @@ describePostgres('the server of the tests', () => {
         message: expect.stringMatching(/differ by (90|89) seconds/),
       });
     }
+  });
+
+  it('is not taken for an older one where another connection notes its place meanwhile', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'postrider-place-'));
+    const file = join(folder, 'place');
+    await database.use(async (db) => {
+      let noted = 0;
+      const slow: Db = {
+        ...db,
+        async get<Row>(sql: string, ...values: Value[]) {
+          const row = await db.get<Row>(sql, ...values);
+          if (noted++ > 0) return row;
+          await db.put('meta', 'name', { name: 'probe', value: '1' });
+          await notePlace(await placeOf(db, '00000001'), file);
+          return row;
+        },
+      };
+      const place = await checkPlace(slow, '00000001', file, () => {});
+      expect(noted).toBeGreaterThan(1);
+      expect(place).toMatchObject({ timeline: '00000001', position: expect.any(Number) });
+    });
+    rmSync(folder, { recursive: true });
   });
 });

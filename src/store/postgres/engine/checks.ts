@@ -109,12 +109,19 @@ export class PutBack extends StoreRefused {
 /**
  * A former primary that is reached alone says nothing of the server that took over, and one whose files were put back nothing of
  * what it has lost, so a node keeps the last place in a file of its own. Throws StoreRefused where it was on a later timeline of the
- * same server, or further on this one.
+ * same server, or further on this one; otherwise returns the place. The file is read first: meanwhile others may note later ones.
  */
-export async function checkPlace(place: ServerPlace, file: string): Promise<void> {
-  const { system, oid, timeline, position } = place;
-  const text = existsSync(file) ? await readWhole(file) : '';
-  const [, last = ''] = text.trim().split(`${system} ${oid} `);
+export async function checkPlace(
+  db: Db,
+  timeline: string,
+  file: string,
+  warn: (error: unknown) => void,
+): Promise<ServerPlace> {
+  const noted = existsSync(file) ? await readWhole(file).catch(warn) : undefined;
+  const place = await placeOf(db, timeline);
+  const { system, oid, position } = place;
+  if (system === '') return place;
+  const [, last = ''] = (noted ?? '').trim().split(`${system} ${oid} `);
   const [lastTimeline = '', lastPosition = '0'] = last.split(' ');
   if (lastTimeline > timeline) {
     throw new StoreRefused(
@@ -124,6 +131,7 @@ export async function checkPlace(place: ServerPlace, file: string): Promise<void
   }
   if (lastTimeline === timeline && Number(lastPosition) > position)
     throw new PutBack(Number(lastPosition), file);
+  return place;
 }
 
 export async function notePlace(place: ServerPlace, file: string): Promise<void> {
