@@ -68,6 +68,17 @@ export function describeClaims({ store }: Suite): void {
       expect(await among([])).toEqual([]);
     });
 
+    it('answers for given queues also after the clock was set back', async () => {
+      const later = T0 + 60_000;
+      const { queueId } = await commitOne(store, { recipients: due(later) });
+      const among = (now: number) => store.dueAmong({ queueIds: [queueId], now, dueBefore: now });
+      expect(await among(later)).toHaveLength(1);
+      expect(await claim(store, queueId, { now: later })).toHaveLength(1);
+      expect(await among(later)).toEqual([]);
+      await commitOne(store, { recipients: due(T0) });
+      expect(await among(T0)).toHaveLength(1);
+    });
+
     it('keeps what the sandbox plays apart, because it waits for no site', async () => {
       const real = await commitOne(store, { recipients: due(T0) });
       const played = await commitOne(store, { recipients: due(T0 + 1, { sandbox: 'deliver' }) });

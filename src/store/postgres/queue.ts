@@ -143,7 +143,7 @@ type Floors = Shared['claimFloors'];
 /** undefined: the search begins at the first row. */
 function floorOf(floors: Floors, queueId: number, now: number): { dueAt: number; since: number } | undefined {
   const known = floors.get(queueId);
-  return known !== undefined && now - known.since <= FLOOR_FOR_MS ? known : undefined;
+  return known !== undefined && Math.abs(now - known.since) <= FLOOR_FOR_MS ? known : undefined;
 }
 
 /** Nothing waits in the queue that falls due before `dueAt`. */
