@@ -79,7 +79,7 @@ export interface Endpoints {
 const MAX_ADDRESSES = 5;
 /** For connecting to all addresses of one attempt. */
 const CONNECT_ALL_MS = 60_000;
-/** For each step with a relay that is tested. */
+/** For connecting to a relay that is tested, and for each step after that. */
 const TEST_STEP_MS = 10_000;
 const NONE_TRIED: Pick<TriedHosts, 'has'> = { has: () => false };
 const AVOID_IPV6_MS = 24 * 3_600_000;
@@ -146,10 +146,10 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
         category: 'relay_unresolved',
         detail: `the relay ${target.host} cannot be found: ${found.why}`,
       };
-    const budget = newBudget(wish);
     const { tried = NONE_TRIED } = wish;
     const all = found.addresses.map((address) => ({ address, port: target.port }));
     const addresses = untriedFirst(all, tried).slice(0, MAX_ADDRESSES);
+    const budget = newBudget(wish, addresses.length);
     const endpoints = addresses.map(({ address }, i): Endpoint => {
       const mode = relayTlsMode(target, address);
       return {
@@ -269,11 +269,12 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
   }
 }
 
-function newBudget(wish: EndpointWish): AttemptBudget {
+function newBudget(wish: EndpointWish, addresses = 1): AttemptBudget {
   const hurried = wish.critical === true;
-  return wish.isTest === true
-    ? { connectLeftMs: TEST_STEP_MS, hurried, stepMs: TEST_STEP_MS }
-    : { connectLeftMs: CONNECT_ALL_MS, hurried };
+  if (wish.isTest !== true) return { connectLeftMs: CONNECT_ALL_MS, hurried };
+  // Each address gets its part: a silent one would be all that is ever tested.
+  const test = { connectMs: TEST_STEP_MS / addresses, stepMs: TEST_STEP_MS };
+  return { connectLeftMs: TEST_STEP_MS, hurried, test };
 }
 
 function cannotAsk(detail: string): EndpointAnswer {

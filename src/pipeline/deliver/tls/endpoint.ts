@@ -30,6 +30,6 @@ export interface AttemptBudget {
   connectLeftMs: number;
   /** Somebody waits for a one-time code: the last host gets no more time than the others. */
   hurried: boolean;
-  /** For each step until the first message; absent = the usual time of the step. */
-  stepMs?: number | undefined;
+  /** For connecting to one address, and for each step until the first message; absent = the usual time of each. */
+  test?: { connectMs: number; stepMs: number } | undefined;
 }

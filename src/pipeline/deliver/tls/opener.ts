@@ -257,9 +257,9 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const { host, address, port, implicitTls, tls, budget } = endpoint;
     wish.connecting?.();
     const startedMs = clock.monotonicMs();
-    const { stepMs } = budget;
+    const { connectMs = CONNECT_MS, stepMs } = budget.test ?? {};
     const timeouts: Partial<Timeouts> = {
-      connectMs: Math.max(1, Math.min(CONNECT_MS, budget.connectLeftMs)),
+      connectMs: Math.max(1, Math.min(connectMs, budget.connectLeftMs)),
       ...(endpoint.isLast && !budget.hurried ? { bannerMs: LAST_BANNER_MS } : {}),
       ...(stepMs === undefined
         ? {}
