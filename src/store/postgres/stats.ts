@@ -20,6 +20,7 @@ import type { StatsCount, StatsGroupBy } from '../topics/stats.ts';
 import { int2s, int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { domainIdsIn, domainsIn } from './engine/domains-in.ts';
+import { firstOf } from './engine/eras.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId, findNameIds } from './engine/session.ts';
 
@@ -84,13 +85,18 @@ export const sumEvents = write('sumEvents', { serial: 'sums' }, async ({ db }, {
   return next.n === limit;
 });
 
+/** The numbers between the last event of an era and the first of the next one are of no events. */
 export const countSummed = read('countSummed', async (db) => {
-  const found = await db.get<{ first: number | null; last: number | null; upTo: number }>(
-    `SELECT (SELECT seq FROM event ORDER BY seq LIMIT 1) AS first,
-       (SELECT seq FROM event ORDER BY seq DESC LIMIT 1) AS last, ${SUMMED_UP_TO} AS "upTo"`,
+  const ofEra =
+    'SELECT seq FROM event WHERE seq >= e.number * $1::int8 AND seq < (e.number + 1) * $1::int8 ORDER BY seq';
+  const found = await db.get<{ summed: number; events: number }>(
+    `SELECT coalesce(sum(greatest(0, least(s.up_to, l.seq) - f.seq + 1)), 0)::int8 AS summed,
+       coalesce(sum(l.seq - f.seq + 1), 0)::int8 AS events
+     FROM era e CROSS JOIN (SELECT ${SUMMED_UP_TO} AS up_to) s
+     CROSS JOIN LATERAL (${ofEra} LIMIT 1) f CROSS JOIN LATERAL (${ofEra} DESC LIMIT 1) l`,
+    firstOf(1),
   );
-  if (found === undefined || found.first === null || found.last === null) return { summed: 0, events: 0 };
-  return { summed: Math.max(0, found.upTo - found.first + 1), events: found.last - found.first + 1 };
+  return found ?? { summed: 0, events: 0 };
 });
 
 export const domainsWithSums = read('domainsWithSums', (db) => domainsIn(db, 'event_sum'));

@@ -85,6 +85,19 @@ describePostgres('eras', () => {
     await store.close();
   });
 
+  it('are not counted as events between those of two of them', async () => {
+    const store = await open();
+    for (let i = 0; i < 3; i++) await commitOne(store);
+    await store.sumEvents({ upTo: await store.lastEventSeq(), limit: 2 });
+    expect(await store.countSummed()).toEqual({ summed: 2, events: 3 });
+    await next();
+    for (let i = 0; i < 2; i++) await commitOne(store);
+    expect(await store.countSummed()).toEqual({ summed: 2, events: 5 });
+    await store.sumEvents({ upTo: await store.lastEventSeq(), limit: 2 });
+    expect(await store.countSummed()).toEqual({ summed: 4, events: 5 });
+    await store.close();
+  });
+
   it('do not hide a message that was accepted in the last one', async () => {
     const store = await open();
     const given = { messages: [message()], epoch: 1, idempotency: idempotency() };
