@@ -141,6 +141,51 @@ describe('a DMARC report', () => {
     });
   });
 
+  it.each(['utf-16le', 'utf-16be', 'windows-1251', 'utf-16, which is UTF-8'])(
+    'is read in %s',
+    async (charset) => {
+      const xml = dmarcDocument([{ ip: '192.0.2.1' }], { reporter: 'Почта' }).replace(
+        'UTF-8',
+        charset.replace(/,.*/, ''),
+      );
+      const octets = {
+        'utf-16le': () => Buffer.from(`\ufeff${xml}`, 'utf16le'),
+        'utf-16be': () => Buffer.from(`\ufeff${xml}`, 'utf16le').swap16(),
+        // А is 0xc0, and so on.
+        'windows-1251': () =>
+          Buffer.from(
+            xml.replace(/[А-я]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x350)),
+            'latin1',
+          ),
+      }[charset];
+      expect(await read(attached('text/xml', octets?.() ?? Buffer.from(xml)))).toMatchObject({
+        report: { reporter: 'Почта', records: [{ sourceIp: '192.0.2.1' }] },
+      });
+    },
+  );
+
+  it('is found behind attachments that are none', async () => {
+    const attachments: [string, string | Uint8Array][] = [
+      ['text/html', '<?xml version="1.0"?><!DOCTYPE html><html><body>Report<br></body></html>'],
+      ['image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>'],
+      ['application/gzip', gzipSync(DOCUMENT)],
+    ];
+    const parts = attachments.map(
+      ([type, bytes]) =>
+        `--b\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: base64\r\n\r\n${Buffer.from(bytes).toString('base64')}\r\n`,
+    );
+    const mail = `Content-Type: multipart/mixed; boundary=b\r\n\r\n${parts.join('')}--b--\r\n`;
+    expect(await read(mail)).toEqual({ ok: true, report: REPORT });
+  });
+
+  it('is read where elements have the names of the first draft, times have fractions, and the name is empty', async () => {
+    const xml = DOCUMENT.replaceAll('identifiers>', 'identities>')
+      .replace(/(<begin>\d+)/, '$1.0')
+      .replace(/(<end>\d+)/, '$1.25')
+      .replace(/<org_name>.*<\/org_name>/, '<org_name/>');
+    expect(await readXml(xml)).toEqual({ ok: true, report: { ...REPORT, reporter: 'receiver.example' } });
+  });
+
   it('keeps why a policy was not applied', async () => {
     const reason = '<reason><type>forwarded</type><comment>looks forwarded</comment></reason>';
     const document = dmarcDocument([{ ip: '192.0.2.1', dkim: 'fail' }]).replace(

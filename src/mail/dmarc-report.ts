@@ -4,11 +4,14 @@
  * send one, so everything is limited: octets of the document, records, names in a record; the document is read in steps. It
  * is no evidence of anything but that its sender wrote it.
  */
+import { isUtf8 } from 'node:buffer';
 import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 import { gunzip, inflateRaw } from 'node:zlib';
 import { plainIp, shortestIpv6 } from '../lib/loopback.ts';
 import { inTurns, type Turn } from '../lib/turns.ts';
+import { domainOfAddress } from './address-text.ts';
+import { textIn } from './decode-words.ts';
 import { bodyOf, type MimePart, ownParts } from './mime-tree.ts';
 import { readXmlInSteps, Unreadable, type XmlReader } from './simple-xml.ts';
 
@@ -52,6 +55,8 @@ export type DmarcReading = { ok: true; report: AggregateReport } | { ok: false; 
 /** Octets of the document. */
 const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
 const MAX_ATTACHMENT_BYTES = 2 * 1024 * 1024;
+/** Attachments that may be a report. */
+const MAX_TRIED = 3;
 const MAX_RECORDS = 10_000;
 const MAX_SIGNATURES = 3;
 const MAX_DEPTH = 12;
@@ -67,21 +72,28 @@ const DISPOSITIONS = ['none', 'quarantine', 'reject'] as const;
 const unzipGzip = promisify(gunzip);
 const inflate = promisify(inflateRaw);
 
-/** Reads the report that is attached to `mail`; its first attachment that may be one counts. */
+/**
+ * Reads the report that is attached to `mail`: the first of its attachments that is one. A text in XHTML or a picture in XML
+ * may stand before it.
+ */
 export async function readDmarcReport(mail: MimePart, turn: Turn): Promise<DmarcReading> {
+  const failures: DmarcReading[] = [];
   for (const part of ownParts(mail)) {
+    if (failures.length >= MAX_TRIED) break;
     const bytes = part.parts.length > 0 ? null : bodyOf(part, MAX_ATTACHMENT_BYTES);
     if (bytes === null || !mayBeReport(part, bytes)) continue;
     const document = await unpack(bytes);
-    if (typeof document === 'string') return { ok: false, why: document };
-    return readDocument(document, turn);
+    const reading: DmarcReading =
+      typeof document === 'string' ? { ok: false, why: document } : await readDocument(document, turn);
+    if (reading.ok) return reading;
+    failures.push(reading);
   }
-  return { ok: false, why: 'no attachment is a DMARC report' };
+  return failures.at(-1) ?? { ok: false, why: 'no attachment is a DMARC report' };
 }
 
 function mayBeReport({ type }: MimePart, bytes: Buffer): boolean {
   if (isGzip(bytes) || isZip(bytes)) return true;
-  return /xml$/.test(type) || /^\ufeff?\s*<(?:\?xml|feedback)/.test(bytes.toString('utf8', 0, 64));
+  return /xml$/.test(type) || /^\ufeff?\s*<(?:\?xml|feedback)/.test(textOf(bytes.subarray(0, 128)));
 }
 
 function isGzip(bytes: Buffer): boolean {
@@ -130,6 +142,22 @@ function firstOfZip(bytes: Buffer): { bytes: Buffer; deflated: boolean } | null 
   return { bytes: bytes.subarray(start, start + size), deflated: method === DEFLATED };
 }
 
+/**
+ * A document as text: UTF-16 by its first octets (XML 1.0 Appendix F), otherwise UTF-8 where it is that, whatever it says of
+ * itself, or else in the charset that it names.
+ */
+function textOf(bytes: Buffer): string {
+  const [first = 0, second = 0] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0x3c && second === 0))
+    return textIn('utf-16le', bytes) ?? '';
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second === 0x3c))
+    return textIn('utf-16be', bytes) ?? '';
+  const named = isUtf8(bytes) ? null : ENCODING.exec(bytes.toString('latin1', 0, 200))?.[1];
+  return (named ? textIn(named.toLowerCase(), bytes) : null) ?? bytes.toString('utf8');
+}
+
+const ENCODING = /^\s*<\?xml\s[^>]{0,100}\bencoding\s{0,9}=\s{0,9}["']([\w.:-]{1,40})["']/i;
+
 // ── the document ──────────────────────────────────────────────────────────────────────────────────────────
 
 type OpenRecord = { -readonly [Key in keyof DmarcRecord]: DmarcRecord[Key] } & { signatures: AuthResult[] };
@@ -167,7 +195,7 @@ async function readDocument(bytes: Buffer, turn: Turn): Promise<DmarcReading> {
   };
 
   try {
-    await inTurns(readXmlInSteps(bytes.toString('utf8'), reader), turn);
+    await inTurns(readXmlInSteps(textOf(bytes), reader), turn);
   } catch (err) {
     if (err instanceof Unreadable) return { ok: false, why: err.message };
     throw err;
@@ -193,6 +221,7 @@ const METADATA = 'feedback/report_metadata';
 const PUBLISHED_DOMAIN = 'feedback/policy_published/domain';
 const ABOUT: ReadonlySet<string> = new Set([
   `${METADATA}/org_name`,
+  `${METADATA}/email`,
   `${METADATA}/report_id`,
   `${METADATA}/date_range/begin`,
   `${METADATA}/date_range/end`,
@@ -227,10 +256,14 @@ const FIELDS: Readonly<Record<string, (record: OpenRecord, value: string) => voi
   [`${ROW}/policy_evaluated/reason/type`]: (record, value) => {
     if (record.reason === '') record.reason = wordOf(value);
   },
-  'feedback/record/identifiers/header_from': (record, value) => {
-    record.headerFrom = domainOf(value);
-  },
+  'feedback/record/identifiers/header_from': setHeaderFrom,
+  // As the first draft of the format named it.
+  'feedback/record/identities/header_from': setHeaderFrom,
 };
+
+function setHeaderFrom(record: OpenRecord, value: string): void {
+  record.headerFrom = domainOf(value);
+}
 
 function emptyRecord(): OpenRecord {
   return {
@@ -249,7 +282,7 @@ function emptyRecord(): OpenRecord {
 
 function reportOf(about: ReadonlyMap<string, string>, records: readonly DmarcRecord[]): DmarcReading {
   const domain = domainOf(about.get(PUBLISHED_DOMAIN) ?? '');
-  const reporter = about.get(`${METADATA}/org_name`) ?? '';
+  const reporter = about.get(`${METADATA}/org_name`) || domainOfAddress(about.get(`${METADATA}/email`) ?? '');
   const reportId = about.get(`${METADATA}/report_id`) ?? '';
   const beginAt = timeOf(about.get(`${METADATA}/date_range/begin`));
   const endAt = timeOf(about.get(`${METADATA}/date_range/end`));
@@ -260,9 +293,9 @@ function reportOf(about: ReadonlyMap<string, string>, records: readonly DmarcRec
   return { ok: true, report: { ...names, beginAt, endAt, domain, records } };
 }
 
-/** Seconds since 1970 as ms; null: no time. */
+/** Seconds since 1970 as ms, some with a fraction, which says nothing; null: no time. */
 function timeOf(value: string | undefined): number | null {
-  const seconds = /^\d{1,12}$/.test(value ?? '') ? Number(value) : Number.NaN;
+  const seconds = Number(/^(\d{1,12})(?:\.\d{1,9})?$/.exec(value ?? '')?.[1] ?? Number.NaN);
   return seconds <= MAX_SECONDS ? seconds * 1000 : null;
 }
 
