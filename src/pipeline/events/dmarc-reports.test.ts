@@ -20,12 +20,19 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
+interface About {
+  domain?: string;
+  id?: string;
+  signedBy?: string;
+  signer?: () => Promise<string>;
+}
+
 function take(
   rows: readonly DmarcRow[],
-  { signedBy = 'receiver.example', ...about }: { domain?: string; id?: string; signedBy?: string } = {},
+  { signedBy = 'receiver.example', signer = async () => signedBy, ...about }: About = {},
 ): Promise<string | null> {
   const mime = readMime(Buffer.from(attached('text/xml', Buffer.from(dmarcDocument(rows, about)))));
-  return takeDmarcReport({ store, clock }, { mime, turn: () => undefined, signedBy: async () => signedBy });
+  return takeDmarcReport({ store, clock }, { mime, turn: () => undefined, signedBy: signer });
 }
 
 async function counts(domain: string) {
@@ -79,6 +86,26 @@ describe('a DMARC report', () => {
     expect(stored.reduce((sum, { messages }) => sum + messages, 0)).toBe(255_150);
   });
 
+  it('is not for a domain that nobody proved to own, which anybody here may add below another', async () => {
+    await store.addDomain({
+      ...{ name: 'news.example.com', status: 'Pending', verifiedBy: null, verifyToken: 'p' },
+      ...{ settings: {}, keys: [], now: T0 },
+    });
+    expect(await take([{ ip: '192.0.2.3', from: 'news.example.com' }])).toBeNull();
+    expect(await counts('news.example.com')).toEqual([]);
+    expect(await counts('example.com')).toMatchObject([{ source: '192.0.2.3' }]);
+  });
+
+  it('about a domain that is removed meanwhile is no matter of a limit', async () => {
+    const why = await take([{ ip: '192.0.2.1' }], {
+      signer: async () => {
+        await store.removeDomain({ name: 'example.com' });
+        return '';
+      },
+    });
+    expect(why).toMatch(/: no record is about a verified sender domain here$/);
+  });
+
   it('that comes again changes nothing', async () => {
     expect(await take([{ ip: '192.0.2.1' }])).toBeNull();
     expect(await take([{ ip: '192.0.2.1' }])).toBeNull();
@@ -87,7 +114,7 @@ describe('a DMARC report', () => {
 
   it('is kept for the operator where it is about nobody here, or cannot be read', async () => {
     expect(await take([{ ip: '192.0.2.1' }], { domain: 'other.example' })).toBe(
-      'a DMARC report about other.example, which is no sender domain here',
+      'a DMARC report about other.example: no record is about a verified sender domain here',
     );
     const mime = readMime(Buffer.from('From: a@b.example\r\n\r\nHello\r\n'));
     const why = await takeDmarcReport(

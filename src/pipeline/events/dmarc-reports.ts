@@ -39,10 +39,11 @@ export async function takeDmarcReport({ store, clock }: Deps, mail: ReportMail):
   if (!read.ok) return `a DMARC report that cannot be read: ${read.why}`;
   const { records, domain, ...about } = read.report;
   const bySender = await recordsOfSenders(read.report);
-  if (bySender.size === 0) return `a DMARC report about ${domain}, which is no sender domain here`;
+  const aboutNobody = `a DMARC report about ${domain}: no record is about a verified sender domain here`;
+  if (bySender.size === 0) return aboutNobody;
   const signedBy = await mail.signedBy();
   const receivedAt = clock.now();
-  let taken = 0;
+  const results = new Set<string>();
   for (const [name, own] of bySender) {
     await mail.turn();
     const result = await store.addDmarcReport({
@@ -52,9 +53,10 @@ export async function takeDmarcReport({ store, clock }: Deps, mail: ReportMail):
       maxOfSigner: MAX_OF_SIGNER,
       maxOfAll: MAX_OF_ALL,
     });
-    if (result === 'added' || result === 'known') taken += 1;
+    results.add(result);
   }
-  if (taken > 0) return null;
+  if (results.has('added') || results.has('known')) return null;
+  if (!results.has('full')) return aboutNobody;
   const signer = signedBy === '' ? 'without a valid signature' : `signed by ${signedBy}`;
   return `a DMARC report about ${domain} (${signer}): as many as one sender may send in a day have come`;
 
@@ -78,10 +80,15 @@ export async function takeDmarcReport({ store, clock }: Deps, mail: ReportMail):
     return found;
   }
 
-  /** The nearest sender domain at or above a name. */
+  /**
+   * The nearest sender domain at or above a name. One that is not verified does not count, or another tenant could take the
+   * reports by adding it.
+   */
   async function senderOf(headerFrom: string): Promise<string | null> {
-    for (let name = headerFrom; name.includes('.'); name = name.slice(name.indexOf('.') + 1))
-      if ((await store.getDomain({ name })) !== null) return name;
+    for (let name = headerFrom; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
+      const sender = await store.getDomain({ name });
+      if (sender !== null && sender.status !== 'Pending') return name;
+    }
     return null;
   }
 }
