@@ -77,6 +77,19 @@ describe('a refusal that asks for another attempt', () => {
     ['550 5.1.1 este usuario no existe', 'hard'],
     ['550 5.1.1 вообще не существует такой пользователь', 'hard'],
     ['550 5.2.1 アカウントは使用中止です', 'inactive'],
+    ['550 5.1.1 unknown local-part "ferien" in domain "hotel.example"', 'hard'],
+    ["550 5.1.1 'info.urlaub' user unknown", 'hard'],
+    ['550 5.1.1 <busy>: User unknown', 'hard'],
+    ['550 5.1.1 unknown user: urlaub', 'hard'],
+    ['550 5.1.1 Der Benutzer ist nicht mehr bei uns beschäftigt', 'hard'],
+    ['550 5.1.1 Benutzer unbekannt, das Konto wird gerade gelöscht', 'hard'],
+    ['550 5.1.1 Utilisateur inconnu, compte en cours de suppression', 'hard'],
+    ['550 5.1.1 Usuario desconocido, cuenta en proceso de eliminación', 'hard'],
+    ['550 5.1.1 Utente sconosciuto, account in fase di cancellazione', 'hard'],
+    ['550 5.1.1 Usuário inexistente, conta em processo de exclusão', 'hard'],
+    ['550 5.1.1 User unknown, account in the process of deletion', 'hard'],
+    ['550 5.1.1 Recipient not found. If the problem is persisting contact support', 'hard'],
+    ['550 5.1.1 no such address here. This system is using recipient verification', 'hard'],
   ])('is told from others: %s', (reply, suppress) => {
     expect(classify(classifier, reply).suppress).toBe(suppress);
   });
