@@ -61,7 +61,7 @@ const MAX_RECORDS = 10_000;
 const MAX_SIGNATURES = 3;
 const MAX_DEPTH = 12;
 const MAX_TEXT_CHARS = 1_000;
-const MAX_MESSAGES = 1_000_000_000;
+const MAX_MESSAGES = 100_000_000;
 /** 9999-12-31, in seconds: a later time is none. */
 const MAX_SECONDS = 253_402_300_799;
 

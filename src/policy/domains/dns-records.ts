@@ -134,12 +134,17 @@ export function domainRecords(params: {
     {
       Type: 'TXT',
       Host: `_dmarc.${domain}`,
-      Value: `v=DMARC1; p=none${reportsTo === null ? '' : `; rua=mailto:${reportsTo}`}`,
+      Value: dmarcValue(reportsTo),
       Purpose: 'DMARC',
       Need: 'Recommended',
       Why: `Says what receivers do with forged mail. Large receivers refuse or delay newsletters of domains without it.${reportsTo === null ? '' : ' Their reports come to this server, which shows them.'}`,
     },
   ];
+}
+
+/** The DMARC record to begin with. `reportsTo`: where this server takes reports about the domain; null = nowhere. */
+export function dmarcValue(reportsTo: string | null): string {
+  return `v=DMARC1; p=none${reportsTo === null ? '' : `; rua=mailto:${reportsTo}`}`;
 }
 
 /** Verification asks for the active key alone (verify.ts). */

@@ -347,14 +347,10 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   }
 
   function records(domain: Domain): readonly DnsRecord[] {
-    const returnHost = domain.settings.returnPathHost ?? options.bounceDomain;
-    // Of another organisation's domain, receivers of mail would first ask whether it takes such reports.
-    const takesReports = options.takesReports === true && isAtOrBelow(returnHost, domain.name);
     return domainRecords({
       ...zoneOf(domain),
       returnServer: returnServer ?? returnServerOf(checksOf(domain) ?? []) ?? options.bounceDomain,
       vouched: domain.verifiedBy === 'operator',
-      reportsTo: takesReports ? `dmarc@${returnHost}` : null,
       spfIncludes: options.spfIncludes ?? [],
     });
   }
@@ -368,6 +364,9 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
 
   /** The values that the records of a domain are made from. */
   function zoneOf(domain: Domain) {
+    const returnHost = domain.settings.returnPathHost ?? options.bounceDomain;
+    // Of another organisation's domain, receivers of mail would first ask whether it takes such reports.
+    const takesReports = options.takesReports === true && isAtOrBelow(returnHost, domain.name);
     return {
       domain: domain.name,
       verifyToken: domain.verifyToken,
@@ -375,6 +374,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
       bounceDomain: options.bounceDomain,
       returnPathHost: domain.settings.returnPathHost,
       tracking: trackingOf(domain),
+      reportsTo: takesReports ? `dmarc@${returnHost}` : null,
     };
   }
 

@@ -9,6 +9,7 @@
 import { isAtOrBelow } from '../../../mail/address-text.ts';
 import { readTagList } from '../../../mail/tag-list.ts';
 import type { DnsAnswer } from '../../../net/dns-types.ts';
+import { dmarcValue } from '../dns-records.ts';
 import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
 
 export interface DmarcRecord {
@@ -134,15 +135,17 @@ export function judgeDmarc(
   params: {
     domain: string;
     bulk: boolean;
+    /** Where this server takes reports about it; null = nowhere. */
+    reportsTo: string | null;
     authorisations: ReadonlyMap<string, boolean | null>;
   },
 ): DomainCheck {
-  const { domain, bulk, authorisations } = params;
+  const { domain, bulk, reportsTo, authorisations } = params;
   const findings: Finding[] = [];
   const own = climb.steps[0];
   const policy = policyOf(climb);
   const name = `_dmarc.${policy?.domain ?? domain}`;
-  const expected = 'v=DMARC1; p=none';
+  const expected = dmarcValue(reportsTo);
   const record = { type: 'TXT', name, expected, found: policy?.texts ?? own?.texts ?? [] } as const;
   const add = (severity: Finding['severity'], message: string, fix: string) =>
     findings.push({ severity, message, fix });

@@ -101,6 +101,7 @@ async function examine(zones: FakeZones, setting: Setting = {}) {
     bounceDomain: SERVER,
     returnPathHost: BOUNCES,
     tracking: { host: TRACK, target: SERVER },
+    reportsTo: null,
     bulk: false,
     subdomains: false,
     ...setting.examined,
@@ -620,6 +621,16 @@ describe('macros of SPF', () => {
     expect(asked).toHaveLength(1);
     expect(asked[0]?.length).toBeLessThanOrEqual(253);
     expect(asked[0]?.length).toBeGreaterThan(250);
+  });
+});
+
+describe('a missing DMARC record', () => {
+  it('is advised with the address for reports, as in the list of records', async () => {
+    const examined = { reportsTo: `dmarc@${BOUNCES}` };
+    const { result } = await examine(withRecords({ [`_dmarc.${D}`]: {} }), { examined });
+    const { record, fix } = of(result, 'dmarc');
+    expect(record.expected).toBe(`v=DMARC1; p=none; rua=mailto:dmarc@${BOUNCES}`);
+    expect(fix).toBe(`Publish a TXT record at _dmarc.${D}: ${record.expected}`);
   });
 });
 

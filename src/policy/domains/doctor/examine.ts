@@ -38,6 +38,8 @@ export interface ExaminedDomain {
   returnPathHost: string | null;
   /** The domain's host for personal links, and the name that it must point to; null = none. */
   tracking: { host: string; target: string } | null;
+  /** Where this server takes DMARC reports about the domain; null = nowhere. */
+  reportsTo: string | null;
   /** It sends bulk mail, such as newsletters. */
   bulk: boolean;
   /** Mail is also sent from sub-domains. */
@@ -136,7 +138,8 @@ async function examineSpf(
   ]);
 }
 
-async function examineDmarc(lookups: Lookups, { domain, bulk }: ExaminedDomain, returnHost: string) {
+async function examineDmarc(lookups: Lookups, examined: ExaminedDomain, returnHost: string) {
+  const { domain, bulk, reportsTo } = examined;
   const climb = await climbDmarc(lookups.txt, domain);
   const policy = policyOf(climb);
   const [authorisations, returnClimb] = await Promise.all([
@@ -148,7 +151,7 @@ async function examineDmarc(lookups: Lookups, { domain, bulk }: ExaminedDomain, 
   return {
     climb,
     returnOrganisation: returnClimb?.organisation ?? climb.organisation,
-    check: judgeDmarc(climb, { domain, bulk, authorisations }),
+    check: judgeDmarc(climb, { domain, bulk, reportsTo, authorisations }),
   };
 }
 
