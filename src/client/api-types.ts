@@ -415,9 +415,9 @@ export type DmarcSummary = {
   SPF: number;
   Quarantined: number;
   Rejected: number;
-  /** Those of this server first, then the largest; at most 100 */
+  /** Those of this server first, then the largest in signed reports, then the others; at most 100 */
   Sources: readonly DmarcSource[];
-  /** Largest first, at most 100 */
+  /** Those that sign first, then the largest; at most 100 */
   Reporters: readonly DmarcReporter[];
   /** false: there are more reports than one request reads, the oldest are missing */
   Complete: boolean;

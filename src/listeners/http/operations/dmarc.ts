@@ -56,8 +56,12 @@ const dmarcAnswer = z
     Since: time.describe('Reports that arrived since then'),
     Reports: count,
     ...figures,
-    Sources: z.array(source).describe('Those of this server first, then the largest; at most 100'),
-    Reporters: z.array(reporter).describe('Largest first, at most 100'),
+    Sources: z
+      .array(source)
+      .describe(
+        'Those of this server first, then the largest in signed reports, then the others; at most 100',
+      ),
+    Reporters: z.array(reporter).describe('Those that sign first, then the largest; at most 100'),
     Complete: z
       .boolean()
       .describe('false: there are more reports than one request reads, the oldest are missing'),
@@ -71,8 +75,9 @@ const DAY_MS = 86_400_000;
 const PAGE = 100;
 const MAX_SHOWN = 100;
 const MAX_LISTED = 5;
-/** Sources, and reporters, that are told apart. */
+/** Sources, and reporters, that are told apart; and those that reports without a signature may add. */
 const MAX_APART = 2_000;
+const MAX_UNSIGNED = 1_000;
 /** Texts of what was found, for each source. */
 const MAX_FOUND = 20;
 
@@ -87,6 +92,8 @@ interface Figures {
 
 interface Source extends Figures {
   address: string;
+  /** Messages in reports that are signed. */
+  signed: number;
   from: Set<string>;
   found: Map<string, number>;
   reporters: Set<string>;
@@ -115,7 +122,8 @@ export function dmarcOperation({ store, domains, doctor, clock }: ApiParts): Api
     handle: async ({ caller, params, query, request }) => {
       const { name } = await ownDomain(domains, caller, params.name);
       const since = clock.now() - query.Days * DAY_MS;
-      const sums = createSums();
+      const own = new Set(await doctor.sendingAddresses());
+      const sums = createSums(own);
       const looks = looksOf(request);
       let before: { receivedAt: number; id: number } | null | undefined;
       while (before !== null && mayLook(looks)) {
@@ -123,49 +131,57 @@ export function dmarcOperation({ store, domains, doctor, clock }: ApiParts): Api
         for (const report of reports) sums.add(report);
         before = reports.length < PAGE ? null : (reports.at(-1) ?? null);
       }
-      const own = new Set(await doctor.sendingAddresses());
-      return { Domain: name, Since: isoTime(since), ...sums.answer(own), Complete: before === null };
+      return { Domain: name, Since: isoTime(since), ...sums.answer(), Complete: before === null };
     },
   });
 }
 
-function createSums() {
+/**
+ * Anybody can send reports without a signature, so what they name stands behind what signed ones name, and takes no place of
+ * it. `own`: addresses of this server, which always have theirs.
+ */
+function createSums(own: ReadonlySet<string>) {
   const all = noFigures();
   const sources = new Map<string, Source>();
   const reporters = new Map<string, Reporter>();
   let reports = 0;
 
   return {
-    add({ reporter: name, signedBy, endAt, counts }: DmarcReport): void {
+    add({ reporter: name, signedBy, endAt, receivedAt, counts }: DmarcReport): void {
       reports += 1;
-      const by = apart(reporters, `${signedBy}\n${name}`, (key) => ({
+      // No report is about a time after it came.
+      const at = Math.min(endAt, receivedAt);
+      const most = signedBy === '' ? MAX_UNSIGNED : MAX_APART;
+      const by = apart(reporters, `${signedBy}\n${name}`, most, (key) => ({
         ...(key === '' ? { name: 'others', signedBy: '' } : { name, signedBy }),
         ...{ reports: 0, messages: 0, lastAt: 0 },
       }));
       by.reports += 1;
-      by.lastAt = Math.max(by.lastAt, endAt);
+      by.lastAt = Math.max(by.lastAt, at);
       for (const one of counts) {
         by.messages += one.messages;
         addTo(all, one);
-        const from = apart(sources, one.source, (address) => ({
-          ...{ address, ...noFigures(), lastAt: 0 },
+        const mostSources = own.has(one.source) ? Number.POSITIVE_INFINITY : most;
+        const from = apart(sources, one.source, mostSources, (address) => ({
+          ...{ address, ...noFigures(), signed: 0, lastAt: 0 },
           ...{ from: new Set<string>(), found: new Map<string, number>(), reporters: new Set<string>() },
         }));
         addTo(from, one);
-        from.lastAt = Math.max(from.lastAt, endAt);
+        if (signedBy !== '') from.signed += one.messages;
+        from.lastAt = Math.max(from.lastAt, at);
         if (from.reporters.size < MAX_LISTED) from.reporters.add(name);
         if (one.from !== '' && from.from.size < MAX_LISTED) from.from.add(one.from);
         if (one.found !== '' && (from.found.has(one.found) || from.found.size < MAX_FOUND))
           from.found.set(one.found, (from.found.get(one.found) ?? 0) + one.messages);
       }
     },
-    answer(own: ReadonlySet<string>): Omit<DmarcAnswer, 'Domain' | 'Since' | 'Complete'> {
+    answer(): Omit<DmarcAnswer, 'Domain' | 'Since' | 'Complete'> {
       return {
         Reports: reports,
         ...shown(all),
         Sources: shownSources([...sources.values()], own),
         Reporters: [...reporters.values()]
-          .sort((a, b) => b.messages - a.messages)
+          .sort((a, b) => Number(b.signedBy !== '') - Number(a.signedBy !== '') || b.messages - a.messages)
           .slice(0, MAX_SHOWN)
           .map((one) => ({
             Name: one.name,
@@ -183,9 +199,14 @@ function noFigures(): Figures {
   return { messages: 0, passed: 0, dkim: 0, spf: 0, quarantined: 0, rejected: 0 };
 }
 
-/** The entry of a key; where there are too many, that of the empty one. */
-function apart<Entry>(entries: Map<string, Entry>, key: string, make: (key: string) => Entry): Entry {
-  const at = entries.has(key) || entries.size < MAX_APART ? key : '';
+/** The entry of a key; where there are `most` already, that of the empty one. */
+function apart<Entry>(
+  entries: Map<string, Entry>,
+  key: string,
+  most: number,
+  make: (key: string) => Entry,
+): Entry {
+  const at = entries.has(key) || entries.size < most ? key : '';
   const known = entries.get(at);
   if (known !== undefined) return known;
   const entry = make(at);
@@ -204,7 +225,7 @@ function addTo(sums: Figures, { messages, dkim, spf, disposition }: DmarcCount):
 
 function shownSources(all: Source[], own: ReadonlySet<string>): DmarcAnswer['Sources'] {
   const order = (a: Source, b: Source) =>
-    Number(own.has(b.address)) - Number(own.has(a.address)) || b.messages - a.messages;
+    Number(own.has(b.address)) - Number(own.has(a.address)) || b.signed - a.signed || b.messages - a.messages;
   const named = all.filter(({ address }) => address !== '').sort(order);
   const rest = [...all.filter(({ address }) => address === ''), ...named.slice(MAX_SHOWN - 1)];
   return [...named.slice(0, MAX_SHOWN - 1), ...(rest.length === 0 ? [] : [together(rest)])].map((one) => ({
@@ -223,7 +244,7 @@ function shownSources(all: Source[], own: ReadonlySet<string>): DmarcAnswer['Sou
 
 function together(sources: readonly Source[]): Source {
   const sum: Source = {
-    ...{ address: '', ...noFigures(), lastAt: 0 },
+    ...{ address: '', ...noFigures(), signed: 0, lastAt: 0 },
     ...{ from: new Set(), found: new Map(), reporters: new Set() },
   };
   for (const one of sources) {
