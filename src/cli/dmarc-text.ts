@@ -4,13 +4,13 @@ import { counted, table } from './terminal.ts';
 
 type Source = DmarcAnswer['Sources'][number];
 
-/** `days`: of the reports. `address`: where reports of the domain have to be sent; null: it is in no DNS record. */
+/** `days`: of the reports. `address`: where reports of the domain have to be sent; null: the DNS records to publish name none. */
 export function dmarcText(summary: DmarcAnswer, days: number, address: string | null): string {
   const { Domain, Reports, Messages, Passed, Sources, Reporters, Complete } = summary;
   if (Reports === 0) {
     const how =
       address === null
-        ? 'Set returns (the port for returned mail), and publish a DMARC record with rua=mailto:dmarc@ your bounce domain.'
+        ? `The server reads them at dmarc@ the host of its return paths, where it takes returned mail (the setting returns). With a return-path host below ${Domain}, "postrider domain show ${Domain}" prints the DMARC record that asks for them; for a host elsewhere see docs/howto/bounces-and-complaints.md.`
         : `Receivers send them to the address in the domain's DMARC record: rua=mailto:${address}`;
     return `No DMARC report about ${Domain} arrived in the last ${counted(days, 'day')}. ${how}`;
   }

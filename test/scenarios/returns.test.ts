@@ -136,6 +136,10 @@ describe('a DMARC report', () => {
     expect((await server.call('GET', '/domains/example.com/dmarc', { token: other })).status).toBe(404);
     const shown = await command(['domain', 'dmarc', 'example.com', '--data', server.folder]);
     expect(shown.stdout).toContain('40 passed DMARC (95.2 %), 2 did not.');
+    // Its return paths are below another domain, so no address for reports is advised.
+    const elsewhere = await command(['domain', 'dmarc', 'other.example', '--data', server.folder]);
+    expect(elsewhere.stdout).toContain('a return-path host below other.example');
+    expect(elsewhere.stdout).not.toContain('Set returns');
   });
 });
 
