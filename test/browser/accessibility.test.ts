@@ -51,6 +51,7 @@ describe.skipIf(!hasBrowser)('every place', () => {
       ...new Set(paths),
       `/templates/${template?.TemplateID}`,
       `/templates/${template?.TemplateID}?view=versions`,
+      '/domains/acme.example?view=reports',
       `/messages/${message?.MessageID}`,
       `/inbox/${mail?.ID}`,
       '/queue/closed.example',

@@ -2,10 +2,11 @@
  * A month of an online shop, its newsletter and a club: sender domains, templates, tokens, webhooks, people, and mail with
  * all that can become of it. Sent by the API to the far ends of `far-ends.ts`, while the clock jumps from hour to hour.
  */
+import { gzipSync } from 'node:zlib';
 import PostalMime from 'postal-mime';
 import { createDice } from '../../src/simulation/seeded.ts';
 import type { SinkMessage } from '../fakes/smtp-sink.ts';
-import { arf, dsn, handIn } from '../scenarios/returns-kit.ts';
+import { arf, attached, type DmarcRow, dmarcDocument, dsn, handIn } from '../scenarios/returns-kit.ts';
 import type { Call } from './demo.ts';
 import { DAY_MS, type FarEnds, HOUR_MS, RECIPIENT_DOMAINS } from './far-ends.ts';
 import type { JumpingClock } from './jumping-clock.ts';
@@ -52,6 +53,7 @@ export async function playMonth(params: MonthParams): Promise<void> {
     const hour = new Date(clock.now()).getUTCHours();
     await sendHours(step / HOUR_MS, hour);
     if (isNewsDay(step)) await sendNewsletter();
+    if (hour < step / HOUR_MS) await reportYesterday();
     if (left - step <= 2 * DAY_MS) breakClub();
     await quiet();
     await react();
@@ -195,7 +197,7 @@ export async function playMonth(params: MonthParams): Promise<void> {
       const isNews = message.data.includes('news.acme.example');
       if (!isNews && dice.chance(0.004)) {
         const recipient = message.rcpts[0] ?? '';
-        await report(message, dsn([{ recipient, status: '5.1.1' }], { to: message.from }));
+        await handBack(message.from, dsn([{ recipient, status: '5.1.1' }], { to: message.from }));
       }
       if (isNews) await readNews(message);
     }
@@ -214,7 +216,7 @@ export async function playMonth(params: MonthParams): Promise<void> {
     if (pixel !== undefined) await visit(pixel);
     if (links.length > 0 && dice.chance(0.3)) await visit(dice.pick(links));
     if (optOut !== undefined && dice.chance(0.012)) await visit(optOut, 'POST');
-    if (dice.chance(0.008)) await report(message, arf([`Return-Path: <${message.from}>`]));
+    if (dice.chance(0.008)) await handBack(message.from, arf([`Return-Path: <${message.from}>`]));
   }
 
   async function visit(url: string, method = 'GET'): Promise<void> {
@@ -227,9 +229,39 @@ export async function playMonth(params: MonthParams): Promise<void> {
     await answer.arrayBuffer();
   }
 
-  async function report(message: SinkMessage, data: string): Promise<void> {
+  /** Two receivers report what they counted: mail of this server, of a forwarder, and now and then of somebody else. */
+  async function reportYesterday(): Promise<void> {
+    const endS = Math.floor(clock.now() / DAY_MS) * (DAY_MS / 1000) - 1;
+    for (const reporter of ['Big Mail', 'Post Online']) {
+      const rows: DmarcRow[] = [
+        { ip: '203.0.113.25', n: dice.whole(40, 90) },
+        { ip: '198.51.100.40', n: dice.whole(1, 6), spf: 'fail', more: authResults('pass') },
+      ];
+      if (dice.chance(0.4)) {
+        const forged = {
+          dkim: 'fail',
+          spf: 'fail',
+          disposition: 'quarantine',
+          more: authResults('fail'),
+        } as const;
+        rows.push({ ip: `192.0.2.${dice.whole(1, 40)}`, n: dice.whole(1, 4), ...forged });
+      }
+      const about = { domain: 'acme.example', id: `${reporter}-${endS}`, reporter, endS };
+      await handBack(
+        'dmarc@bounces.acme.example',
+        attached('application/gzip', gzipSync(dmarcDocument(rows, about))),
+      );
+    }
+  }
+
+  function authResults(dkim: string): string {
+    const signature = `<domain>acme.example</domain><selector>pr1</selector><result>${dkim}</result>`;
+    return `<auth_results><dkim>${signature}</dkim><spf><domain>lists.example</domain><result>softfail</result></spf></auth_results>`;
+  }
+
+  async function handBack(to: string, data: string): Promise<void> {
     const ends: (() => unknown)[] = [];
-    await handIn({ defer: (end) => void ends.push(end) }, params.returnsPort, message.from, data);
+    await handIn({ defer: (end) => void ends.push(end) }, params.returnsPort, to, data);
     for (const end of ends) await end();
   }
 }

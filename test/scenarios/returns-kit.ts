@@ -108,9 +108,10 @@ export interface DmarcRow {
 /** The document of a DMARC aggregate report. */
 export function dmarcDocument(
   rows: readonly DmarcRow[],
-  more: { domain?: string; id?: string; reporter?: string; prefix?: string } = {},
+  more: { domain?: string; id?: string; reporter?: string; prefix?: string; endS?: number } = {},
 ): string {
   const { domain = 'example.com', id = 'r-1', reporter = 'Receiver & Co', prefix = '' } = more;
+  const endS = more.endS ?? 1_735_775_999;
   const tag = (name: string, content: string) => `<${prefix}${name}>${content}</${prefix}${name}>`;
   const record = ({ ip, n = 1, dkim = 'pass', spf = 'pass', disposition = 'none', ...one }: DmarcRow) =>
     tag(
@@ -134,7 +135,7 @@ export function dmarcDocument(
     tag('org_name', reporter.replaceAll('&', '&amp;')),
     tag('email', 'dmarc@receiver.example'),
     tag('report_id', id),
-    tag('date_range', `${tag('begin', '1735689600')}${tag('end', '1735775999')}`),
+    tag('date_range', `${tag('begin', String(endS - 86_399))}${tag('end', String(endS))}`),
   ].join('\n');
   const policy = `${tag('domain', domain)}${tag('p', 'none')}`;
   const parts = [tag('report_metadata', about), tag('policy_published', policy), ...rows.map(record)];
