@@ -45,6 +45,8 @@ const HOT: ReadonlySet<Lane | Apart> = new Set(['commit', 'settle', 'claim', 'qu
 
 const CONNECT_MS = 5_000;
 const GOODBYE_MS = 1_000;
+/** From then on a host is asked whether it is still there. Without it a change of the schema waits hours for one that vanished. */
+const SILENT_MS = 30_000;
 /** How long work waits for others to end where the server has no connection left. Most takes milliseconds. */
 const ROOM_MS = 2_000;
 const MOMENT_MS = 100;
@@ -246,6 +248,7 @@ async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | A
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: times.client,
     keepAlive: true,
+    keepAliveInitialDelayMillis: SILENT_MS,
     types,
   });
   let broken = false;

@@ -23,6 +23,7 @@ declare module 'pg' {
     connectionTimeoutMillis?: number;
     query_timeout?: number;
     keepAlive?: boolean;
+    keepAliveInitialDelayMillis?: number;
     types: { getTypeParser(oid: number): (text: string) => unknown };
   }
 
