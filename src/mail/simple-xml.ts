@@ -1,7 +1,8 @@
 /**
  * The elements and texts of an XML document (XML 1.0, Fifth Edition) that has no document type, and so no entities of its
  * own. Takes the text; calls back for each beginning and end of an element, and for the text before each. Throws Unreadable for
- * what is not well-formed, and for a document type. Attributes are passed over, long texts cut. The same work for each character, in steps.
+ * what is not well-formed, and for a document type. Attributes are passed over, long texts cut. The same work for each
+ * character, in steps. Why it is our own: docs/decisions/0119-own-xml-reader.md.
  */
 
 /** Why a document is not read. */
