@@ -5,10 +5,12 @@
  * whose TLS fails, before or after the handshake, is followed by one without TLS for this attempt. What was observed is
  * used carefully: a host that did TLS in the last days gets no TLS only if its TLS has failed for a minute or more, and
  * only two consecutive failed handshakes disable TLS for a day. A 421, a reset or a time-out says nothing about what a
- * host can do; but waiting for one that is silent costs up to a minute, so it is not waited for again for some minutes. A host whose TLS sessions end before the first message is answered, for a minute or more, gets
- * connections without TLS for an hour, unless it answered a message under TLS in the last days: opportunistic TLS must
- * not prevent delivery that works without it (RFC 7435 §3), and who can break sessions must not get mail in the clear. Plaintext after the STARTTLS reply is an attack, not a broken server: there is no
- * second try, and never one without TLS. Each session is counted for RFC 8460.
+ * host can do. But a silent host costs up to a minute at each connection: one that has been silent for ten minutes gets
+ * connections without TLS for as long. A host whose TLS sessions end before the first message is answered, for a minute or
+ * more, gets connections without TLS for an hour, unless it answered a message under TLS in the last days: opportunistic TLS
+ * must not prevent delivery that works without it (RFC 7435 §3), and who can break sessions must not get mail in the clear.
+ * Plaintext after the STARTTLS reply is an attack, not a broken server: there is no second try, and never one without TLS. Each
+ * session is counted for RFC 8460.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -70,7 +72,7 @@ const LASTING_MS = 60_000;
 const PROVEN_LASTING_MS = 12 * 3_600_000;
 /** How long a host whose TLS sessions end at once gets connections without TLS, counted from the last such session. */
 const DYING_MS = 3_600_000;
-/** A host that was silent gets no TLS for as long as it has been silent, at least this, at most as one whose sessions end at once. */
+/** From then on a silent host gets no TLS for as long as it has been silent, at most as one whose sessions end at once. */
 const SILENT_MS = 10 * 60_000;
 /** On the last host there is nothing else to try. */
 const LAST_BANNER_MS = 300_000;
@@ -195,8 +197,8 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const why = { to: 'clear', result: failureResult(last), why: detail.slice(0, 256) } as const;
     const rememberMs = definite
       ? DAY_MS
-      : last.reason === 'timeout'
-        ? Math.min(Math.max(now - since, SILENT_MS), DYING_MS)
+      : last.reason === 'timeout' && now - since >= SILENT_MS
+        ? Math.min(now - since, DYING_MS)
         : 0;
     if (rememberMs > 0) fallbacks.set(key, why, now + rememberMs);
     log.info({ host, address, detail, remembered: rememberMs > 0 }, 'TLS failed; in the clear');
