@@ -1,5 +1,5 @@
 /** What is asked of a server before anything is written to it. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -75,6 +75,25 @@ describePostgres('the server of the tests', () => {
       const place = await checkPlace(slow, '00000001', file, () => {});
       expect(noted).toBeGreaterThan(1);
       expect(place).toMatchObject({ timeline: '00000001', position: expect.any(Number) });
+    });
+    rmSync(folder, { recursive: true });
+  });
+
+  it('notes its place so that programs that know no position find their timeline in it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'postrider-place-'));
+    const file = join(folder, 'place');
+    await database.use(async (db) => {
+      const place = await placeOf(db, '00000001');
+      const check = () => checkPlace(db, '00000001', file, () => {});
+      await notePlace({ ...place, position: place.position + 2 ** 40 }, file);
+      await expect(check()).rejects.toThrow('was put back to an earlier state');
+      await notePlace(place, file);
+      const [, read] = readFileSync(file, 'utf8').trim().split(`${place.system} ${place.oid} `);
+      expect(read).toBe('00000001');
+      for (const earlier of ['', ' 1234']) {
+        writeFileSync(file, `${place.system} ${place.oid} 00000001${earlier}\n`);
+        await check();
+      }
     });
     rmSync(folder, { recursive: true });
   });

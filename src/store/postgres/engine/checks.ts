@@ -121,8 +121,8 @@ export async function checkPlace(
   const place = await placeOf(db, timeline);
   const { system, oid, position } = place;
   if (system === '') return place;
-  const [, last = ''] = (noted ?? '').trim().split(`${system} ${oid} `);
-  const [lastTimeline = '', lastPosition = '0'] = last.split(' ');
+  const [lastPosition, last = ''] = (noted ?? '').trim().split(`${system} ${oid} `);
+  const [lastTimeline = ''] = last.split(' ');
   if (lastTimeline > timeline) {
     throw new StoreRefused(
       'unfit',
@@ -134,9 +134,10 @@ export async function checkPlace(
   return place;
 }
 
+/** The position comes first: programs that know none read the rest. */
 export async function notePlace(place: ServerPlace, file: string): Promise<void> {
   const { system, oid, timeline, position } = place;
-  await writeWhole(file, `${system} ${oid} ${timeline} ${position}\n`, 0o600);
+  await writeWhole(file, `${position} ${system} ${oid} ${timeline}\n`, 0o600);
 }
 
 /** What is wrong with a server, as a sentence; null = nothing. */
