@@ -208,7 +208,16 @@ export function judgeDmarc(
   const sp = isInherited ? tags.get('sp')?.toLowerCase() : undefined;
   const applied = sp !== undefined && POLICIES.includes(sp) ? `sp=${sp}` : `p=${p ?? 'none'}`;
   const inherited = isInherited ? `, inherited from ${policy.domain}` : '';
-  return checkOf('dmarc', record, findings, `The DMARC record is in place (${applied}${inherited}).`);
+  const asks = reportsTo === null || tags.get('rua')?.toLowerCase().includes(`mailto:${reportsTo}`) === true;
+  const unasked = asks
+    ? ''
+    : ` Reports do not come to this server; to see them here, add mailto:${reportsTo} to its rua.`;
+  return checkOf(
+    'dmarc',
+    record,
+    findings,
+    `The DMARC record is in place (${applied}${inherited}).${unasked}`,
+  );
 }
 
 /**

@@ -634,6 +634,22 @@ describe('a missing DMARC record', () => {
   });
 });
 
+describe('a DMARC record of somebody who reads the reports elsewhere', () => {
+  it.each([
+    ['', true],
+    ['; rua=mailto:me@shop.example', true],
+    [`; rua=mailto:me@shop.example,mailto:DMARC@${BOUNCES}!10m`, false],
+  ])('with "%s" names the address of this server: %s', async (rua, isNamed) => {
+    const records = { [`_dmarc.${D}`]: { TXT: [`v=DMARC1; p=reject${rua}`] } };
+    const examined = { reportsTo: `dmarc@${BOUNCES}` };
+    const { result } = await examine(withRecords(records), { examined });
+    const told = ` Reports do not come to this server; to see them here, add mailto:dmarc@${BOUNCES} to its rua.`;
+    const { severity, message } = of(result, 'dmarc');
+    expect(severity).toBe('ok');
+    expect(message).toBe(`The DMARC record is in place (p=reject).${isNamed ? told : ''}`);
+  });
+});
+
 describe('DMARC of the organisation', () => {
   const below = { examined: { domain: 'news.shop.example', returnPathHost: null, tracking: null } };
   it('is found by climbing, and reports may go anywhere inside it', async () => {
