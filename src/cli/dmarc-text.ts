@@ -5,14 +5,18 @@ import { counted, table } from './terminal.ts';
 type Source = DmarcAnswer['Sources'][number];
 
 /** `days`: of the reports. `address`: where reports of the domain have to be sent; null: the DNS records to publish name none. */
-export function dmarcText(summary: DmarcAnswer, days: number, address: string | null): string {
+export function dmarcText(
+  summary: DmarcAnswer,
+  { days, address, isVerified }: { days: number; address: string | null; isVerified: boolean },
+): string {
   const { Domain, Reports, Messages, Passed, Sources, Reporters, Complete } = summary;
   if (Reports === 0) {
     const how =
       address === null
         ? `The server reads them at dmarc@ the host of its return paths, where it takes returned mail (the setting returns). With a return-path host below ${Domain}, "postrider domain show ${Domain}" prints the DMARC record that asks for them; for a host elsewhere see docs/howto/bounces-and-complaints.md.`
-        : `Receivers send them to the address in the domain's DMARC record: rua=mailto:${address}`;
-    return `No DMARC report about ${Domain} arrived in the last ${counted(days, 'day')}. ${how}`;
+        : `Receivers send them to the addresses in the DMARC record at _dmarc.${Domain}. It needs rua=mailto:${address} there; if it has a rua already, add ,mailto:${address} to that.`;
+    const first = isVerified ? '' : ' Reports are read only once the domain is verified.';
+    return `No DMARC report about ${Domain} arrived in the last ${counted(days, 'day')}.${first} ${how}`;
   }
   const lines = [
     `${Domain}: ${counted(Messages, 'message')} in ${counted(Reports, 'report')} of the last ${counted(days, 'day')}.`,

@@ -126,10 +126,10 @@ export const domainCommands: CommandGroup = (program) => {
     .asks(async (ctx, api, name: string, { days }: { days: number }) => {
       const path = `/domains/${encodeURIComponent(name)}`;
       const summary = await api.call<DmarcAnswer>('GET', `${path}/dmarc${queryOf({ Days: days })}`);
-      const { DnsRecords } = await api.call<DomainAnswer>('GET', path);
+      const { DnsRecords, Status } = await api.call<DomainAnswer>('GET', path);
       const advised = DnsRecords.find(({ Purpose }) => Purpose === 'DMARC');
       const address = /rua=mailto:(\S+)/.exec(advised?.Value ?? '')?.[1] ?? null;
-      ctx.print(summary, dmarcText(summary, days, address));
+      ctx.print(summary, dmarcText(summary, { days, address, isVerified: Status !== 'Pending' }));
     });
 
   domain

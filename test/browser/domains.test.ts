@@ -248,7 +248,7 @@ describe.skipIf(!hasBrowser)('the domains', () => {
     const { page, errors } = await openPage(browser, await signedIn(own));
     await page.goto(`${own.server.localUrl}/domains/reported.example`);
     await page.getByRole('radio', { name: 'Reports' }).click();
-    await page.getByText('No DMARC report has arrived').waitFor();
+    await page.getByText('No DMARC report arrived in the last 30 days').waitFor();
     await page.getByText('rua=mailto:dmarc@bounces.reported.example').waitFor();
     const failing = {
       ...({

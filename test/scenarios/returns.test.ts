@@ -140,6 +140,12 @@ describe('a DMARC report', () => {
     const elsewhere = await command(['domain', 'dmarc', 'other.example', '--data', server.folder]);
     expect(elsewhere.stdout).toContain('a return-path host below other.example');
     expect(elsewhere.stdout).not.toContain('Set returns');
+    await server.call('POST', '/domains', { body: { Domain: 'below.bounces.example.com' } });
+    const settings = { ReturnPathHost: 'r.below.bounces.example.com' };
+    await server.call('PATCH', '/domains/below.bounces.example.com', { body: settings });
+    const pending = await command(['domain', 'dmarc', 'below.bounces.example.com', '--data', server.folder]);
+    expect(pending.stdout).toContain('Reports are read only once the domain is verified.');
+    expect(pending.stdout).toContain('add ,mailto:dmarc@r.below.bounces.example.com to that');
   });
 });
 

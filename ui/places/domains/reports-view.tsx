@@ -35,7 +35,7 @@ export function ReportsView({ domain }: { domain: Domain }) {
       {data === undefined ? (
         <NotYet error={error} onAgain={again} />
       ) : data.Reports === 0 ? (
-        <NoReports domain={domain} />
+        <NoReports domain={domain} days={days} />
       ) : (
         <Summary summary={data} />
       )}
@@ -43,19 +43,20 @@ export function ReportsView({ domain }: { domain: Domain }) {
   );
 }
 
-function NoReports({ domain }: { domain: Domain }) {
+function NoReports({ domain, days }: { domain: Domain; days: string }) {
   const advised = domain.DnsRecords.find(({ Purpose }) => Purpose === 'DMARC');
   const isAsked = advised?.Value.includes('rua=') === true;
   return (
-    <Notice title="No DMARC report has arrived" icon={<FileSearch aria-hidden />}>
+    <Notice title={`No DMARC report arrived in the last ${days} days`} icon={<FileSearch aria-hidden />}>
+      {domain.Status === 'Pending' && 'Reports are read only once the domain is verified. '}
       {isAsked ? (
         <>
-          Receivers send one a day to the address in the domain’s DMARC record. Publish it, and the first come
-          within two days:
+          Receivers send one a day to each address in the domain’s DMARC record. It needs the rua of this one;
+          if it has a rua already, add the address to that, after a comma:
           <CodeBlock text={advised.Value} label="DMARC record" />
         </>
       ) : (
-        'Receivers send them where this server takes returned mail (returns), and the DMARC record of the domain has rua=mailto:dmarc@ its bounce domain.'
+        `The server reads them at dmarc@ the host of its return paths, where it takes returned mail (the setting returns). With a return-path host below ${domain.Domain}, the DNS records on this page name the address.`
       )}
     </Notice>
   );
@@ -109,7 +110,7 @@ const SOURCE_COLUMNS: readonly [Column<DmarcSource>, ...Column<DmarcSource>[]] =
   { name: 'DKIM', cell: (row) => shareText(row.DKIM, row.Messages), width: 'w-20', isNumber: true },
   { name: 'SPF', cell: (row) => shareText(row.SPF, row.Messages), width: 'w-20', isNumber: true },
   {
-    name: 'Found where one failed',
+    name: 'Found where DKIM or SPF failed',
     cell: ({ Found }) =>
       Found.length === 0 ? null : (
         <ul className="grid gap-1 text-xs">
