@@ -128,7 +128,7 @@ export function createCheckup(parts: Parts): Checkup {
     async last() {
       if (last === null) return null;
       const { at, seen, checks } = last;
-      const here = await examineHere(probes(seen, resolver), parts);
+      const here = await examineHere(probes(seen, resolver), factsHere());
       return { at, checks: [...checks.filter(({ id }) => !CHECKED_HERE.has(id)), ...here] };
     },
     instance: (seen) =>
@@ -155,6 +155,7 @@ export function createCheckup(parts: Parts): Checkup {
         hostname: config.hostname,
         bounceDomain: bounceDomainOf(config),
         direct,
+        ...factsHere(),
         addresses: sending,
         relays: relays().map(({ host, port, auth }) => ({
           host,
@@ -167,10 +168,25 @@ export function createCheckup(parts: Parts): Checkup {
         links: targets.every(({ kind }) => kind === 'sandbox') ? null : linksOf(seen.https ?? config.http),
         operatorAddress: config['operator-address'],
         blockLists: config['doctor-dnsbl'],
-        dataFolder: parts.dataFolder,
         identityIssuer: parts.identityProvider === undefined ? null : config['oidc-issuer'],
       },
     );
+  }
+
+  function factsHere(): Pick<InstanceFacts, 'dataFolder' | 'unusedIpv6'> {
+    return { dataFolder: parts.dataFolder, unusedIpv6: direct ? unusedIpv6() : null };
+  }
+
+  function unusedIpv6(): InstanceFacts['unusedIpv6'] {
+    const sources = ownSources();
+    const isGiven = sources.some(({ ipv6 }) => ipv6 !== null);
+    if (sources.length === 0 || isGiven === config.ipv6) return null;
+    return isGiven ? 'off' : 'no-address';
+  }
+
+  function ownSources() {
+    const nodeName = config['node-name'] ?? hostname();
+    return parts.routing.sources.filter((source) => isSourceOf(nodeName, source));
   }
 
   /**
@@ -300,10 +316,7 @@ export function createCheckup(parts: Parts): Checkup {
           return null;
         }
       },
-      missingSources() {
-        const nodeName = config['node-name'] ?? hostname();
-        return missingSources(parts.routing.sources.filter((source) => isSourceOf(nodeName, source)));
-      },
+      missingSources: () => missingSources(ownSources()),
       readableByOthers: () => readableByOthers(parts.dataFolder),
       identityProvider: async () => (await parts.identityProvider?.()) ?? null,
       otherNodes: async () => (await parts.nodes?.()) ?? null,

@@ -104,6 +104,7 @@ describe('a source with both addresses', () => {
     }
     const missing = checkOf(Instance, 'sources')?.Message;
     for (const each of [address, over6]) expect(missing).toContain(`does not have the address ${each}`);
+    expect(missing?.includes('the key ipv6 is off')).toBe(ipv6 === 'off');
     await own.stop();
   });
 });

@@ -46,6 +46,11 @@ export interface InstanceFacts {
   bounceDomain: string;
   /** All or some mail goes directly to the recipients' servers. */
   direct: boolean;
+  /**
+   * How the key ipv6 and the sources of this node differ, so that IPv6 is not used: the key is off though a source has an IPv6
+   * address, or on though none has one; null = not.
+   */
+  unusedIpv6: 'off' | 'no-address' | null;
   /** Every relay that some route names. */
   relays: readonly RelayFacts[];
   /** Empty if nothing is sent directly, or no public address is known. */

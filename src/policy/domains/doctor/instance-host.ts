@@ -36,15 +36,32 @@ export function checkName({ hostname, direct, addresses }: InstanceFacts): Domai
   return checkOf('name', record, findings, `This server is called ${hostname}.`);
 }
 
-/** Sources that no mail can leave from. Null: this machine has the address of each. */
-export function checkSources(probes: InstanceProbes): DomainCheck | null {
+/** Addresses of sources that no mail can leave from. Null: this machine has each, and those of IPv6 are used. */
+export function checkSources(
+  probes: InstanceProbes,
+  { unusedIpv6 }: Pick<InstanceFacts, 'unusedIpv6'>,
+): DomainCheck | null {
   const findings = probes.missingSources().map(
     ({ id, address }): Finding => ({
       severity: 'fail',
-      message: `This machine does not have the address ${address} of the source "${id}": nothing is sent from it.`,
+      message: `This machine does not have the address ${address} of the source "${id}": nothing is sent from this address.`,
       fix: 'Give a network interface this address, or correct the key sources.',
     }),
   );
+  if (unusedIpv6 === 'off') {
+    findings.push({
+      severity: 'warn',
+      message:
+        "A source has an IPv6 address, and the key ipv6 is off: no mail to recipients' own hosts leaves from that.",
+      fix: 'Set the key ipv6 to on, or remove "ipv6" from the source.',
+    });
+  } else if (unusedIpv6 === 'no-address') {
+    findings.push({
+      severity: 'warn',
+      message: 'The key ipv6 is on, and no source has an IPv6 address: no mail leaves over IPv6.',
+      fix: 'Give a source an IPv6 address ("ipv6" in sources), or set the key ipv6 to off.',
+    });
+  }
   if (findings.length === 0) return null;
   return checkOf('sources', { type: 'HOST', name: 'sources', expected: '', found: [] }, findings, '');
 }

@@ -12,6 +12,7 @@ const DAY_MS = 86_400_000;
 const FACTS: InstanceFacts = {
   hostname: 'mail.post.test',
   bounceDomain: 'post.test',
+  unusedIpv6: null,
   direct: true,
   relays: [],
   addresses: [{ address: '192.0.2.10', ehlo: 'mail.post.test' }],
@@ -330,6 +331,8 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
     {},
     { missingSources: () => [{ id: 'second', address: '203.0.113.9' }] },
   ],
+  ['an IPv6 address of a source, and the key off', 'warn sources', {}, { unusedIpv6: 'off' }],
+  ['the key ipv6, and no source with an address', 'warn sources', {}, { unusedIpv6: 'no-address' }],
   ['secrets others can read', 'fail data', {}, {}, { readableByOthers: async () => ['secret-key'] }],
 ];
 

@@ -76,12 +76,12 @@ export function goodForMs(checks: readonly DomainCheck[]): number {
 /** Of these checks the ones that cost little and contact nobody: what they found may be over in a minute. */
 export async function examineHere(
   probes: InstanceProbes,
-  facts: Pick<InstanceFacts, 'dataFolder'>,
+  facts: Pick<InstanceFacts, 'dataFolder' | 'unusedIpv6'>,
 ): Promise<DomainCheck[]> {
   const checks = await Promise.all([
     checkCertificateFiles(probes),
     checkDisk(probes, facts),
-    checkSources(probes),
+    checkSources(probes, facts),
   ]);
   return checks.filter((check) => check !== null);
 }
