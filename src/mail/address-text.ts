@@ -146,6 +146,11 @@ export function domainOfAddress(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
+/** A name and those above it, the longest first, without the top-level domain. */
+export function* namesUpFrom(name: string): Generator<string> {
+  for (let at = name; at.includes('.'); at = at.slice(at.indexOf('.') + 1)) yield at;
+}
+
 /** Whether a name is the domain or a name below it. Both in lower case. */
 export function isAtOrBelow(name: string, domain: string): boolean {
   return name === domain || name.endsWith(`.${domain}`);

@@ -1,4 +1,5 @@
 /** Which domain this server's own mail is sent from: a verified sender domain that covers one of its names. */
+import { namesUpFrom } from '../../mail/address-text.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { SenderDomains } from './accept.ts';
 
@@ -9,7 +10,7 @@ export async function ownSender(
   names: readonly string[],
 ): Promise<string | null> {
   for (const own of names) {
-    for (let name = own; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
+    for (const name of namesUpFrom(own)) {
       if ((await senders.senderFor(caller, name)).kind === 'domain') return name;
     }
   }

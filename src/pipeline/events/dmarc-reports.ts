@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Turn } from '../../lib/turns.ts';
-import { isAtOrBelow } from '../../mail/address-text.ts';
+import { isAtOrBelow, namesUpFrom } from '../../mail/address-text.ts';
 import { type AggregateReport, type DmarcRecord, readDmarcReport } from '../../mail/dmarc-report.ts';
 import type { MimePart } from '../../mail/mime-tree.ts';
 import type { DmarcCount } from '../../model/dmarc-report.ts';
@@ -85,7 +85,7 @@ export async function takeDmarcReport({ store, clock }: Deps, mail: ReportMail):
    * reports by adding it.
    */
   async function senderOf(headerFrom: string): Promise<string | null> {
-    for (let name = headerFrom; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
+    for (const name of namesUpFrom(headerFrom)) {
       const sender = await store.getDomain({ name });
       if (sender !== null && sender.status !== 'Pending') return name;
     }

@@ -14,6 +14,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createTurns, type Turn } from '../../lib/turns.ts';
+import { namesUpFrom } from '../../mail/address-text.ts';
 import { type FeedbackReport, readAttachedComplaint, readFeedbackReport } from '../../mail/arf.ts';
 import { parseAuthor } from '../../mail/author-field.ts';
 import { answersBySubject, autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
@@ -436,10 +437,7 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
 /** The domain of the author and those above it: a signature of one of them is aligned, as DMARC asks by default. */
 function domainsAbove(mime: MimePart): ReadonlySet<string> {
   const found = parseAuthor(fieldOf(mime, 'from') ?? '');
-  const domains = new Set<string>();
-  let name = found.ok ? found.author.address.domain : '';
-  for (; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) domains.add(name);
-  return domains;
+  return new Set(found.ok ? namesUpFrom(found.author.address.domain) : []);
 }
 
 const DONE: Disposition = { kind: 'done' };
