@@ -10,7 +10,7 @@ import { formatted } from './formatted.ts';
 
 const SQLITE = join(import.meta.dirname, '..', '..', 'src', 'store', 'sqlite');
 export const EXPECTED_SCHEMA = join(SQLITE, 'expected-schema.sql');
-export const TABLES = join(SQLITE, 'engine', 'tables.ts');
+export const TABLES = join(SQLITE, '..', 'shared', 'tables.ts');
 
 /** File → whole text. */
 export function schemaFiles(): ReadonlyMap<string, string> {

@@ -16,11 +16,11 @@ import {
 import { dirname } from 'node:path';
 import { whyNot } from '../lib/why-not.ts';
 import { StoreRefused } from '../store/shared/refusal.ts';
+import type { Tables } from '../store/shared/tables.ts';
 import { newestSchema, schemaOf } from '../store/sqlite/copy.ts';
 import { openConnection } from '../store/sqlite/engine/connection.ts';
 import { takeLock } from '../store/sqlite/engine/lock.ts';
 import { openDatabase } from '../store/sqlite/engine/open-database.ts';
-import type { Tables } from '../store/sqlite/engine/tables.ts';
 import { type End, lastOfPortion, PORTION_ROWS, type Role, SAMPLE_EVERY, TransferError } from './end.ts';
 import { COPIED_META, type CopiedTable, type Row, type Value } from './tables.ts';
 

@@ -59,15 +59,6 @@ export const dueAmong = read('dueAmong', async (db, { queueIds, now, dueBefore }
   return hints;
 });
 
-/**
- * How many recipients of a sender domain, whose number is given as an expression, wait or are being sent: found by its queues, as
- * its messages may be many.
- */
-export const unfinishedOf = (domainId: string): string =>
-  `(SELECT count(*) FROM dest_queue q JOIN delivery d ON d.queue_id = q.id WHERE q.sender_domain = ${domainId} AND d.state = 0)
-   + (SELECT count(*) FROM delivery d JOIN dest_queue q ON q.id = d.queue_id
-      WHERE q.sender_domain = ${domainId} AND d.state = 1)`;
-
 /** How many recipients wait, are being sent, and how many calls are pending. */
 export const queueCounts = read('queueCounts', { lane: 'count' }, async (db, { now }) => {
   const row = await db.get<{ due_at: number | null; waiting: number; sending: number; calls: number }>(

@@ -6,6 +6,7 @@
  * end them. Messages are locked before they are examined.
  */
 import { ERASED } from '../shared/mask.ts';
+import { UNFINISHED } from '../shared/rows/queue.ts';
 import { isYoung } from '../shared/young.ts';
 import { dropCaptures, forgetTexts, upToStep } from './capture-changes.ts';
 import { dropContents, SHOWN, WAITS } from './contents.ts';
@@ -15,7 +16,6 @@ import { domainsIn } from './engine/domains-in.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId } from './engine/session.ts';
 import { keepOptOuts } from './opt-outs.ts';
-import { unfinishedOf } from './queue.ts';
 
 /** The message of content `k`, looked up: a plan that joins reads all of them. */
 const ITS_MESSAGE =
@@ -63,7 +63,7 @@ export const domainUse = read('domainUse', { lane: 'count' }, (db, params) =>
   db.all(
     `SELECT g.domain, coalesce((SELECT sum(k.size) FROM content k WHERE k.domain_id = n.id), 0)
          + coalesce((SELECT sum(length(c.prefix)) FROM capture c WHERE c.domain_id = n.id), 0) AS bytes,
-       ${unfinishedOf('n.id')} AS recipients
+       ${UNFINISHED} AS recipients
      FROM unnest($1::text[]) WITH ORDINALITY g (domain, place) LEFT JOIN name n ON n.text = g.domain ORDER BY g.place`,
     texts(params.domains),
   ),

@@ -212,6 +212,7 @@ function filled(path: string, n: number): Connection {
       SELECT 3, domain_id, event, url, description, 0, disabled_reason, created_at, updated_at,
       last_response_code, last_response_body, last_response_at, last_response_try, last_error, last_latency_ms,
       failing_since, failed_tries, blocked_tries, secret_sealed FROM webhook WHERE id = 1;
+    ${rows} INSERT INTO name SELECT 100 + i, 'h' || i || '.example' FROM n;
     ${rows} INSERT INTO webhook (domain_id, event, url, description, enabled, created_at, updated_at, last_response_code,
       last_response_body, last_response_try, last_error, failed_tries, blocked_tries, secret_sealed)
       SELECT 100 + i, 'all', '', '', 1, 0, 0, 0, '', 0, '', 0, 0, x'00' FROM n;

@@ -84,7 +84,7 @@ const MESSAGE = 'CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n
 export const findCaptures = read('findCaptures', 'measured', { search: true }, (db, params) => {
   const before = params.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const keys = keysOf(db, params, before, 'DESC');
-  const last = isNarrow(params) ? lastOfLook(db, keys, params.look)?.seq : undefined;
+  const last = isNarrow(params) ? lastOfLook<Key>(db, keys, params.look)?.seq : undefined;
   const filter = createFilter();
   filter.when('c.seq >= ?', last);
   narrow(filter, params);
@@ -131,7 +131,7 @@ function placesOf(db: Connection, params: CaptureFilter): { from: string; values
 }
 
 /** Every capture of the ranges before (or after) a seq, by its seq. */
-function keysOf(db: Connection, params: CaptureFilter, seq: number, order: 'ASC' | 'DESC'): Ranges<Key> {
+function keysOf(db: Connection, params: CaptureFilter, seq: number, order: 'ASC' | 'DESC'): Ranges {
   return rangesOf(placesOf(db, params), '', order, [seq], '');
 }
 
@@ -142,14 +142,12 @@ function rangesOf(
   more: readonly SQLInputValue[],
   conditions: string,
   joins = '',
-): Ranges<Key> {
-  const sign = order === 'DESC' ? -1 : 1;
+): Ranges {
   const behind = order === 'DESC' ? '<' : '>';
   return {
     sql: `SELECT c.seq AS seq${column} ${from.replace(' WHERE', ` ${joins} WHERE`)} AND c.seq ${behind} ?${conditions}`,
     values: values.map((range) => [...range, ...more]),
     order: `seq ${order}`,
-    compare: (a, b) => sign * (a.seq - b.seq),
   };
 }
 
@@ -199,7 +197,7 @@ function narrow(filter: Filter, params: CaptureFilter): void {
 export const capturesSince = read('capturesSince', 'measured', (db, params) => {
   const newest = db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM capture')?.seq ?? 0;
   const { afterSeq, limit, look } = params;
-  const end = lastOfLook(db, keysOf(db, params, afterSeq, 'ASC'), look)?.seq;
+  const end = lastOfLook<Key>(db, keysOf(db, params, afterSeq, 'ASC'), look)?.seq;
   // Captures committed between the two statements belong to the next call.
   const upTo = end ?? newest;
   const filter = createFilter();
@@ -253,7 +251,7 @@ export const listInboxes = read('listInboxes', 'measured', (db, params) => {
   const columns =
     'SELECT i.inbox AS inbox, n.text AS domain, i.domain_id AS domainId, i.count AS count, i.unseen AS unseen';
   const after = [inbox, inbox, inbox, domain];
-  const ranges: Ranges<InboxRow> = {
+  const ranges: Ranges = {
     ...(domainIds === undefined
       ? { sql: `${columns} FROM inbox i ${name} AND ${behind}`, values: [after] }
       : {
@@ -261,9 +259,8 @@ export const listInboxes = read('listInboxes', 'measured', (db, params) => {
           values: domainIds.map((id) => [inbox, id, ...after.slice(1)]),
         }),
     order: 'inbox, domain',
-    compare: (a, b) => (a.inbox === b.inbox ? order(a.domain, b.domain) : order(a.inbox, b.inbox)),
   };
-  return mergedRows(db, ranges, params.limit).flatMap((row) => {
+  return mergedRows<InboxRow>(db, ranges, params.limit).flatMap((row) => {
     const latest = db.get<{ id: string; at: number; subject: string }>(
       `SELECT c.id, c.at, m.subject FROM capture c CROSS JOIN message m ON m.seq = c.message_seq
        WHERE c.seq = (SELECT max(seq) FROM capture INDEXED BY capture_inbox WHERE domain_id = ? AND inbox = ?)`,
@@ -281,11 +278,6 @@ interface InboxRow {
   domainId: number;
   count: number;
   unseen: number;
-}
-
-/** The order of texts in the database: by their octets. */
-function order(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 export const markCaptures = write('markCaptures', 'measured', { portion: true }, ({ db }, params) => {

@@ -176,18 +176,22 @@ function look(
   // Each statement adds its share to the merge.
   const share = Math.max(1, Math.floor(MOST_MERGED / Math.ceil(places.length / RANGES_PER_STATEMENT || 1)));
   const most = Math.min(limit, share);
-  const end = narrow ? lastOfLook(db, ranges(null, []), Math.min(params.look, share)) : undefined;
+  const end = narrow ? lastOfLook<EventPlace>(db, ranges(null, []), Math.min(params.look, share)) : undefined;
   const filter = createFilter();
   if (narrow) addRowConditions(filter, params);
   const until = end === undefined ? '' : ` AND ${order.upTo}`;
   const values = end === undefined ? [] : order.upToValues(end);
-  const keys = mergedRows(db, ranges(`${until}${filter.and()}`, [...values, ...filter.values()]), most);
+  const keys = mergedRows<EventPlace>(
+    db,
+    ranges(`${until}${filter.and()}`, [...values, ...filter.values()]),
+    most,
+  );
   return { keys, next: (keys.length === most && most > 0 ? keys.at(-1) : end) ?? null };
 }
 
 interface EventRanges {
   /** Matching rows in every range, with `conditions`; null: all rows of the range. */
-  ranges(conditions: string | null, values: readonly SQLInputValue[]): Ranges<EventPlace>;
+  ranges(conditions: string | null, values: readonly SQLInputValue[]): Ranges;
   places: readonly (readonly SQLInputValue[])[];
   order: { upTo: string; upToValues(end: EventPlace): SQLInputValue[] };
   /** Whether rows in the ranges may not match. */
@@ -230,7 +234,6 @@ function bySeq(
   filter.when('e.at >= ?', params.since);
   filter.when('e.at < ?', params.until);
   const start = newestFirst ? (behind?.seq ?? Number.MAX_SAFE_INTEGER) : (behind?.seq ?? afterSeq);
-  const sign = newestFirst ? -1 : 1;
   return {
     narrow: true,
     places: [place],
@@ -244,7 +247,6 @@ function bySeq(
         sql: `SELECT e.at AS at, e.seq AS seq FROM ${from} AND e.seq ${newestFirst ? '<' : '>'} ?${matching}`,
         values: [[...place, start, ...(conditions === null ? [] : [...filter.values(), ...values])]],
         order: newestFirst ? 'seq DESC' : 'seq ASC',
-        compare: (a, b) => sign * (a.seq - b.seq),
       };
     },
   };
@@ -253,7 +255,6 @@ function bySeq(
 function byTime(params: EventLook, places: readonly (readonly SQLInputValue[])[]): EventRanges {
   const { newestFirst, from, since = 0, until = LATEST } = params;
   const direction = newestFirst ? 'DESC' : 'ASC';
-  const sign = newestFirst ? -1 : 1;
   const least = newestFirst || from === undefined ? since : Math.max(since, from.at);
   const most = newestFirst && from !== undefined ? Math.min(until - 1, from.at) : until - 1;
   const [before, beyond] = newestFirst ? ['<', '>'] : ['>', '<'];
@@ -272,7 +273,6 @@ function byTime(params: EventLook, places: readonly (readonly SQLInputValue[])[]
       sql: `${range}${conditions ?? ''}`,
       values: places.map((place) => [...place, ...fixed, ...values]),
       order: `at ${direction}, seq ${direction}`,
-      compare: (a, b) => sign * (a.at - b.at || a.seq - b.seq),
     }),
   };
 }

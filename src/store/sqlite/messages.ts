@@ -49,7 +49,7 @@ export const listMessages = read('listMessages', 'measured', { search: true }, (
   const earliest = since === undefined ? 0 : (seqBehind(db, since - TIME_SLACK_MS) ?? 0);
   const conditions = conditionsOf(params);
   const all = rangesOf(place, before, earliest, '', []);
-  const end = conditions.and() === '' ? undefined : lastOfLook(db, all, look)?.seq;
+  const end = conditions.and() === '' ? undefined : lastOfLook<{ seq: number }>(db, all, look)?.seq;
   const matching = rangesOf(
     place,
     before,
@@ -57,7 +57,7 @@ export const listMessages = read('listMessages', 'measured', { search: true }, (
     conditions.and(),
     conditions.values(),
   );
-  const keys = mergedRows(db, matching, limit);
+  const keys = mergedRows<{ seq: number }>(db, matching, limit);
   const messages: MessageView[] = [];
   let recipients = 0;
   for (const { seq } of keys) {
@@ -108,12 +108,11 @@ function rangesOf(
   atLeast: number,
   conditions: string,
   more: readonly SQLInputValue[],
-): Ranges<{ seq: number }> {
+): Ranges {
   return {
     sql: `SELECT ${key} AS seq ${from} AND ${key} < ? AND ${key} >= ?${conditions}`,
     values: values.map((place) => [...place, before, atLeast, ...more]),
     order: 'seq DESC',
-    compare: (a, b) => b.seq - a.seq,
   };
 }
 

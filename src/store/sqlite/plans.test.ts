@@ -6,7 +6,6 @@ import { MEMBERS_SQL } from './causes.ts';
 import type { Connection } from './engine/connection.ts';
 import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
-import { PATH_CHANGES_SQL } from './limits.ts';
 import { FROM_METADATA, HAS_CAUSE } from './messages.ts';
 import { DUE_FACTS_SQL } from './notices.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues, LATER_SQL } from './queue.ts';
@@ -143,12 +142,9 @@ describe('query plans over a long queue', () => {
     expect(plan.some(({ detail }) => detail.includes('ORDER BY'))).toBe(false);
   });
 
-  it('finds calls to resume, changes of a path, and messages by metadata along an index, without sorting', () => {
+  it('finds calls to resume, and messages by metadata, along an index, without sorting', () => {
     expect(planOf(WAITING_CALLS_SQL)).toEqual([
       'SEARCH webhook_call USING INDEX webhook_call_due (webhook_id=? AND due_at>?)',
-    ]);
-    expect(planOf(PATH_CHANGES_SQL)).toEqual([
-      'SEARCH path_change USING INDEX path_change_site (site=? AND at>? AND at<?)',
     ]);
     expect(planOf(`SELECT x.message_seq ${FROM_METADATA} ORDER BY x.message_seq DESC`)).toEqual([
       'SEARCH x USING PRIMARY KEY (domain_id=? AND name=? AND value=?)',

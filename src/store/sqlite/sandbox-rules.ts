@@ -45,13 +45,12 @@ export const listSandboxRules = readInSteps('listSandboxRules', function* (db, p
   let seq = 0;
   for (;;) {
     const behind = [seq, params.now];
-    const ranges: Ranges<RuleRow & { seq: number }> = {
+    const ranges: Ranges = {
       sql: `${VIEW} WHERE ${domainIds === undefined ? '' : 'r.domain_id = ? AND '}r.seq > ? AND r.expires_at > ?`,
       values: domainIds?.map((id) => [id, ...behind]) ?? [behind],
       order: 'seq',
-      compare: (a, b) => a.seq - b.seq,
     };
-    const rows = mergedRows(db, ranges, RULES_PER_STEP);
+    const rows = mergedRows<RuleRow & { seq: number }>(db, ranges, RULES_PER_STEP);
     for (const row of rows) rules.push(toRule(row));
     if (rows.length < RULES_PER_STEP) return rules;
     seq = rows.at(-1)?.seq ?? seq;

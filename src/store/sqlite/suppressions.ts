@@ -111,8 +111,8 @@ export const listSuppressions = read('listSuppressions', 'measured', { search: t
     return { suppressions: entriesOf(db, ordered.slice(0, limit)), nextId: ordered[limit - 1]?.id ?? null };
   }
   const all = entryRanges(domainIds, beforeId, 0, '', []);
-  const end = lastOfLook(db, all, params.look)?.id;
-  const keys = mergedRows(
+  const end = lastOfLook<{ id: number }>(db, all, params.look)?.id;
+  const keys = mergedRows<{ id: number }>(
     db,
     entryRanges(domainIds, beforeId, end ?? 0, filter.and(), filter.values()),
     limit,
@@ -130,7 +130,7 @@ export function entryRanges(
   atLeast: number,
   conditions: string,
   values: readonly SQLInputValue[],
-): Ranges<{ id: number }> {
+): Ranges {
   const from =
     domainIds === undefined
       ? 'FROM suppression s NOT INDEXED WHERE true'
@@ -140,7 +140,6 @@ export function entryRanges(
     sql: `SELECT s.id AS id ${from} AND s.id < ? AND s.id >= ?${conditions}`,
     values: places.map((place) => [...place, beforeId, atLeast, ...values]),
     order: 'id DESC',
-    compare: (a, b) => b.id - a.id,
   };
 }
 

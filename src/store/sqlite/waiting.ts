@@ -82,13 +82,12 @@ function* matchingQueues(
   let last: QueueRow | undefined;
   for (;;) {
     const behind = [last?.dueAt ?? Number.MIN_SAFE_INTEGER, last?.id ?? 0];
-    const ranges: Ranges<QueueRow> = {
+    const ranges: Ranges = {
       sql: waitingQueuesSql(domainIds !== undefined),
       values: domainIds?.map((id) => [id, ...behind]) ?? [behind],
       order: 'dueAt, id',
-      compare: (a, b) => a.dueAt - b.dueAt || a.id - b.id,
     };
-    const rows = mergedRows(db, ranges, QUEUES_PER_STEP);
+    const rows = mergedRows<QueueRow>(db, ranges, QUEUES_PER_STEP);
     for (const row of rows) if (wanted?.has(row.recipientDomain) !== false) found.push(row);
     if (rows.length < QUEUES_PER_STEP || found.length > params.limit) return found.slice(0, params.limit + 1);
     last = rows.at(-1);

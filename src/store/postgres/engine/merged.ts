@@ -13,20 +13,20 @@ export interface Ranges {
   values: readonly Value[];
   /** undefined: `sql` names no place. */
   places: readonly number[] | readonly string[] | undefined;
-  /** `ORDER BY` of the columns of `sql`. */
-  order: string;
+  /** `ORDER BY` of the columns of `sql`; undefined: any order. */
+  order?: string | undefined;
 }
 
 /** The first `limit` rows after `offset`. */
 export function mergedRows<Row>(db: Db, ranges: Ranges, limit: number, offset = 0): Promise<Row[]> {
-  const { sql, values, places, order } = ranges;
-  if (places === undefined)
-    return db.all(`${sql} ORDER BY ${order} LIMIT ? OFFSET ?`, ...values, limit, offset);
+  const { sql, values, places } = ranges;
+  const order = ranges.order === undefined ? '' : `ORDER BY ${ranges.order}`;
+  if (places === undefined) return db.all(`${sql} ${order} LIMIT ? OFFSET ?`, ...values, limit, offset);
   if (places.length === 0) return Promise.resolve([]);
   const isText = typeof places[0] === 'string';
   return db.all(
-    `SELECT r.* FROM unnest(?::${isText ? 'text' : 'int8'}[]) g (place) CROSS JOIN LATERAL (${sql} ORDER BY ${order} LIMIT ?) r
-     ORDER BY ${order} LIMIT ? OFFSET ?`,
+    `SELECT r.* FROM unnest(?::${isText ? 'text' : 'int8'}[]) g (place) CROSS JOIN LATERAL (${sql} ${order} LIMIT ?) r
+     ${order} LIMIT ? OFFSET ?`,
     isText
       ? texts([...new Set(places as readonly string[])])
       : int8s([...new Set(places as readonly number[])]),

@@ -3,33 +3,19 @@
  * write runs in one transaction, a read runs statement by statement. Its promises are in `../../topics/`; the name gives
  * the types of parameters and result. `../operations.ts` collects all operations.
  */
-import type { Store } from '../../store.ts';
+import type { OperationName, ParamsOf, ResultOf, TransactionOptions } from '../../shared/operation.ts';
 import type { Lane } from './connections.ts';
 import type { Db } from './db.ts';
 import type { Session, Shared } from './session.ts';
 
-/** Every method of the Store that runs on a connection. */
-export type OperationName = Exclude<keyof Store, 'writable' | 'hearsHints' | 'close' | `on${string}`>;
-export type ParamsOf<Name extends OperationName> = Parameters<Store[Name]>[0];
-export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Store[Name]>>;
+export type { OperationName, ParamsOf, ResultOf } from '../../shared/operation.ts';
 
-export interface WriteOptions {
+interface WriteOptions extends TransactionOptions {
   /** Default: `cold`. */
   lane?: Lane;
-  /**
-   * Topic of which only one write runs at a time, on all nodes: for rare operations that decide by what they have
-   * read.
-   */
-  serial?: string;
-  /** One statement, which is a transaction by itself and saves a round trip. */
-  whole?: true;
-  /** A power failure may undo it. */
-  unsynced?: true;
-  /** Its rows have ids given by the caller: if the answer is lost, it can be repeated. */
-  repeatable?: true;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** May take long, so it runs on a separate lane: a search of a person, or a count for acceptance. */
   lane?: 'search' | 'count';
 }

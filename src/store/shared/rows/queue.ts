@@ -9,6 +9,14 @@ import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';
 /** Rows of one queue that one `hurry` examines. */
 export const HURRIED_ROWS = 500;
 
+/**
+ * How many recipients of a sender domain, whose number is `n.id`, wait or are being sent. In PostgreSQL they are found by its
+ * queues, as its messages may be many.
+ */
+export const UNFINISHED = `{coalesce((SELECT u.recipients FROM unfinished u WHERE u.domain_id = n.id), 0)|
+  (SELECT count(*) FROM dest_queue q JOIN delivery d ON d.queue_id = q.id WHERE q.sender_domain = n.id AND d.state = 0)
+  + (SELECT count(*) FROM delivery d JOIN dest_queue q ON q.id = d.queue_id WHERE q.sender_domain = n.id AND d.state = 1)}`;
+
 export interface QueueRow {
   id: number;
   due_at: number;

@@ -6,7 +6,8 @@
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
-import type { Tables } from './tables.ts';
+import type { Tables } from '../../shared/tables.ts';
+import { textFor } from '../../shared/work.ts';
 
 /** More than all fixed texts together, so only generated filters can exceed it. */
 const MAX_STATEMENTS = 300;
@@ -58,7 +59,7 @@ export function connectionOver(db: DatabaseSync): Connection {
   function prepare(sql: string): StatementSync {
     let statement = statements.get(sql);
     if (statement === undefined) {
-      statement = db.prepare(sql);
+      statement = db.prepare(textFor('sqlite', sql));
       statements.set(sql, statement);
     }
     return statement;

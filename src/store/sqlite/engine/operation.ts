@@ -3,40 +3,18 @@
  * synchronous function that the thread runs inside a transaction. Its promises are in `../../topics/`; the name gives
  * the types of parameters and result. `../operations.ts` collects all operations.
  */
-import type { Store } from '../../store.ts';
+import type {
+  Bound,
+  CommitOptions,
+  Count,
+  OperationName,
+  ParamsOf,
+  ResultOf,
+} from '../../shared/operation.ts';
 import type { Connection } from './connection.ts';
 import type { Session } from './session.ts';
 
-/** Every method of the Store that runs on a thread. */
-export type OperationName = Exclude<keyof Store, 'writable' | 'hearsHints' | 'close' | `on${string}`>;
-export type ParamsOf<Name extends OperationName> = Parameters<Store[Name]>[0];
-export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Store[Name]>>;
-
-/**
- * Why the work of an operation does not grow with the stored data: `by key`: rows that the caller names, or that belong
- * to one and have a limit of their own; `as asked`: at most as many as its parameters say, along an index; `small`: a
- * table that only grows with the operator's settings and the number of paths, processes and policies; `measured`: by a
- * case in bounded.test.ts, for each step of a read in steps.
- */
-export type Bound = 'by key' | 'as asked' | 'small' | 'measured';
-
-/** The name of a parameter, which is a number or a list, or a function of all parameters. */
-type Count<Params> = (keyof Params & string) | ((params: Params) => number | null);
-
-/** The options of a write. */
-interface WriteOptions<Params> {
-  /**
-   * Answered only after a sync: a client or a later send relies on it. Other writes survive the process, but not a
-   * power failure.
-   */
-  synced?: true;
-  /** A portion of longer work with its own limit: a commit takes one of them after everything else. */
-  portion?: true;
-  /** Approximate rows that it writes, whose sum limits a commit. Default: the number of `patient`, or one. */
-  rows?: Count<Params>;
-  /** Rows of one that may wait for other operations; null = not this time. Default: committed at once. */
-  patient?: Count<Params>;
-}
+export type { OperationName, ParamsOf, ResultOf } from '../../shared/operation.ts';
 
 interface ReadOptions {
   /** May take long: no other read waits behind it. */
@@ -57,7 +35,7 @@ export interface Write<Name extends OperationName, How extends Bound = Bound> ex
   operation: Name;
   kind: 'write';
   bound: How;
-  options: WriteOptions<ParamsOf<Name>>;
+  options: CommitOptions<ParamsOf<Name>>;
 }
 
 /** One that only reads; it sees every write that resolved before it was called. */
@@ -80,7 +58,7 @@ export interface LongRead<Name extends OperationName, How extends Bound = Bound>
 export function write<Name extends OperationName, How extends Bound>(
   operation: Name,
   bound: How,
-  ...rest: [Run<Name, Session>] | [WriteOptions<ParamsOf<Name>>, Run<Name, Session>]
+  ...rest: [Run<Name, Session>] | [CommitOptions<ParamsOf<Name>>, Run<Name, Session>]
 ): Write<Name, How> {
   const [options, run] = rest.length === 1 ? [{}, rest[0]] : rest;
   return Object.assign(run, { operation, kind: 'write' as const, bound, options });

@@ -1,0 +1,166 @@
+/**
+ * How an operation of the Store is declared that is the same in both engines: rows that are found by a key, one statement
+ * after the other. Each engine gives it a `Session` of its own, and takes the options that are its own. Operations that
+ * differ, in batches, plans or locks, are written in each engine.
+ */
+import type { Store } from '../store.ts';
+import type { NewEvent } from '../topics/events.ts';
+import type { Filter } from './filter.ts';
+import type { ColumnValue } from './record.ts';
+import type { EventSubject } from './rows/events.ts';
+import type { Tables } from './tables.ts';
+import type { Work } from './work.ts';
+
+/** Every method of the Store that is an operation of an engine. */
+export type OperationName = Exclude<keyof Store, 'writable' | 'hearsHints' | 'close' | `on${string}`>;
+export type ParamsOf<Name extends OperationName> = Parameters<Store[Name]>[0];
+export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Store[Name]>>;
+
+/** Values by column. Columns that no migration makes do not compile (tables.ts is generated). */
+type Row<Table extends keyof Tables> = Readonly<Partial<Record<Tables[Table], ColumnValue>>>;
+
+/**
+ * SQL in both engines. A `?` stands for the next value, `?1` for the first one; what the engines spell differently stands in
+ * braces (`textFor` in work.ts).
+ */
+export interface Db {
+  engine: 'sqlite' | 'postgres';
+  /** The first row, or undefined. */
+  get<Found>(sql: string, ...values: ColumnValue[]): Work<Found | undefined>;
+  /** Every row. */
+  all<Found>(sql: string, ...values: ColumnValue[]): Work<Found[]>;
+  /** How many rows it changed. */
+  run(sql: string, ...values: ColumnValue[]): Work<number>;
+  /** Inserts one row, its values by column; how many rows changed. `conflict`: the clause for an existing row. */
+  insert<Table extends keyof Tables>(
+    table: Table,
+    row: Row<Table>,
+    conflict?: 'ON CONFLICT DO NOTHING',
+  ): Work<number>;
+  /** Inserts a row and returns the column that the database numbers. */
+  insertId<Table extends keyof Tables>(table: Table, column: 'id' | 'seq', row: Row<Table>): Work<number>;
+  /** Inserts a row, or updates the one with the same key (columns, separated by commas). */
+  put<Table extends keyof Tables>(table: Table, key: string, row: Row<Table>): Work<number>;
+  filter(): Filter<ColumnValue>;
+  /** Numbers of those names that exist; undefined in = undefined out (no filter). */
+  nameIds(texts: readonly string[] | undefined): Work<number[] | undefined>;
+  /** The first rows of several ranges of one index. */
+  merged<Found>(ranges: Ranges, limit: number): Work<Found[]>;
+}
+
+export interface Ranges {
+  /** Without conditions. */
+  select: string;
+  /** Each value of this column is a range. undefined: all rows are one. */
+  column: string;
+  places: readonly number[] | readonly string[] | undefined;
+  filter: Filter<ColumnValue>;
+  /** `ORDER BY` of columns that are selected; undefined: any order. */
+  order?: string;
+}
+
+/** What a write works with: one transaction. */
+export interface Session {
+  db: Db;
+  /** Number of a sender domain or token id, created if new. */
+  nameId(text: string): Work<number>;
+  /** Stores one event and the webhook calls it causes; its seq. */
+  appendEvent(event: NewEvent, subject: EventSubject): Work<number>;
+  /** Whether an epoch has not ended. */
+  isLiving(epoch: number): Work<boolean>;
+  /** The same; it cannot end before the transaction does. */
+  staysLiving(epoch: number): Work<boolean>;
+  /** To be called after a webhook row changed. */
+  hooksChanged(): void;
+  /** Starts to process the calls that waited while a webhook was off, with the first portion. */
+  beginResume(resume: { id: number; since: number; now: number }): Work<void>;
+}
+
+/**
+ * Why the work of an operation does not grow with the stored data: `by key`: rows that the caller names, or that belong
+ * to one and have a limit of their own; `as asked`: at most as many as its parameters say, along an index; `small`: a
+ * table that only grows with the operator's settings and the number of paths, processes and policies; `measured`: by a
+ * case in sqlite/bounded.test.ts, for each step of a read in steps.
+ */
+export type Bound = 'by key' | 'as asked' | 'small' | 'measured';
+
+/** The name of a parameter, which is a number or a list, or a function of all parameters. */
+export type Count<Params> = (keyof Params & string) | ((params: Params) => number | null);
+
+/** Of SQLite. */
+export interface CommitOptions<Params> {
+  /**
+   * Answered only after a sync: a client or a later send relies on it. Other writes survive the process, but not a
+   * power failure.
+   */
+  synced?: true;
+  /** A portion of longer work with its own limit: a commit takes one of them after everything else. */
+  portion?: true;
+  /** Approximate rows that it writes, whose sum limits a commit. Default: the number of `patient`, or one. */
+  rows?: Count<Params>;
+  /** Rows of one that may wait for other operations; null = not this time. Default: committed at once. */
+  patient?: Count<Params>;
+}
+
+/** Of PostgreSQL. */
+export interface TransactionOptions {
+  /**
+   * Topic of which only one write runs at a time, on all nodes: for rare operations that decide by what they have
+   * read.
+   */
+  serial?: string;
+  /** One statement, which is a transaction by itself and saves a round trip. */
+  whole?: true;
+  /** A power failure may undo it. */
+  unsynced?: true;
+  /** Its rows have ids given by the caller: if the answer is lost, it can be repeated. */
+  repeatable?: true;
+}
+
+interface ReadOptions {
+  /** In SQLite it may take long: no other read waits behind it. */
+  search?: true;
+  /** The same in PostgreSQL. */
+  lane?: 'search';
+}
+
+type RunWrite<Name extends OperationName> = (on: Session, params: ParamsOf<Name>) => Work<ResultOf<Name>>;
+type RunRead<Name extends OperationName> = (db: Db, params: ParamsOf<Name>) => Work<ResultOf<Name>>;
+
+export interface SharedWrite<Name extends OperationName, How extends Bound = Bound> extends RunWrite<Name> {
+  operation: Name;
+  kind: 'write';
+  bound: How;
+  options: CommitOptions<ParamsOf<Name>> & TransactionOptions;
+}
+
+export interface SharedRead<Name extends OperationName, How extends Bound = Bound> extends RunRead<Name> {
+  operation: Name;
+  kind: 'read';
+  bound: How;
+  options: ReadOptions;
+}
+
+/** Takes the name, the reason for its limit, the options of both engines, and the work. */
+export function write<Name extends OperationName, How extends Bound>(
+  operation: Name,
+  bound: How,
+  options: SharedWrite<Name>['options'],
+  run: RunWrite<Name>,
+): SharedWrite<Name, How> {
+  return Object.assign(run, { operation, kind: 'write' as const, bound, options });
+}
+
+export function read<Name extends OperationName, How extends Bound>(
+  operation: Name,
+  bound: How,
+  options: ReadOptions,
+  run: RunRead<Name>,
+): SharedRead<Name, How> {
+  return Object.assign(run, { operation, kind: 'read' as const, bound, options });
+}
+
+/** The number that a statement selects as `n`. */
+export function* count(db: Db, sql: string, ...values: ColumnValue[]): Work<number> {
+  return (yield* db.get<{ n: number }>(sql, ...values))?.n ?? 0;
+}
