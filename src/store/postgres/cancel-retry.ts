@@ -10,12 +10,12 @@ import { stateCode } from '../shared/codes.ts';
 import { NOT_ERASED } from '../shared/mask.ts';
 import type { NewEvent } from '../topics/events.ts';
 import type { ChangedRecipient } from '../topics/queue.ts';
+import { dropOrLeaveContent } from './contents.ts';
 import { int8s } from './engine/arrays.ts';
 import type { Db, Value } from './engine/db.ts';
 import { write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendAll, storedAmong } from './events.ts';
-import { dropOrLeaveContent } from './leftovers.ts';
 
 /** The epoch of no lease. */
 const NO_EPOCH = -1;

@@ -1,7 +1,8 @@
 /** Changing captures: marking them as seen, deleting them, and storing what was read in their messages. */
+import { STEP_BYTES } from '../shared/operations/removal.ts';
 import type { CaptureStore, UnreadCapture } from '../topics/captures.ts';
 import { placesOf, rangesOf } from './captures.ts';
-import { dropUnkeptContents, STEP_BYTES } from './contents.ts';
+import { dropUnkeptContents } from './contents.ts';
 import { bools, int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';

@@ -6,7 +6,13 @@
 
 import { foldText } from '../../model/search-text.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
-import { CAPTURE_VIEW, type CaptureRow, captureView, isNarrow } from '../shared/rows/captures.ts';
+import {
+  CAPTURE_VIEW,
+  type CaptureRow,
+  captureView,
+  isNarrow,
+  SENDER_NAME,
+} from '../shared/rows/captures.ts';
 import type { CaptureFilter, CaptureView, NewCapture } from '../topics/captures.ts';
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
@@ -17,14 +23,6 @@ import { read } from './engine/operation.ts';
 import { findNameIds, type Session } from './engine/session.ts';
 
 const MESSAGE = `m.id AS message_id, m.lists, m.subject, m.size, m.tags, n.text AS domain`;
-
-/**
- * Name of the token or credential of message `m`; '' if it has none any more. Their ids are UUIDs: whatever is shorter
- * names a part of this program, such as `smtp` or `notices`.
- */
-export const SENDER_NAME = `coalesce((SELECT t.name FROM name k JOIN token t ON t.id = k.text WHERE k.id = m.token_name_id),
-  (SELECT s.name FROM name k JOIN smtp_credential s ON s.id = k.text WHERE k.id = m.token_name_id),
-  (SELECT k.text FROM name k WHERE k.id = m.token_name_id AND length(k.text) < 36), '')`;
 
 /** Octets of a subject that are searched; its two indexes allow rows of 2,704 octets. */
 const MAX_SUBJECT_BYTES = 2_000;

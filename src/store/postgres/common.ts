@@ -1,54 +1,34 @@
 /** The operations that both engines have in common (`../shared/operations`), as operations of this engine. */
-import type {
-  Db as SharedDb,
-  SharedRead,
-  Session as SharedSession,
-  SharedWrite,
-} from '../shared/operation.ts';
+import type { SharedRead, Session as SharedSession, SharedWrite } from '../shared/operation.ts';
 import { SHARED } from '../shared/operations/all.ts';
 import { awaited, finished } from '../shared/work.ts';
 import { beginResume } from './call-portions.ts';
-import type { Db, Value } from './engine/db.ts';
-import { createSharedFilter } from './engine/filter.ts';
-import { mergedRows } from './engine/merged.ts';
+import { dropUnkeptContents } from './contents.ts';
+import type { Db } from './engine/db.ts';
 import type { Read, Write } from './engine/operation.ts';
-import { findNameIds, type Session } from './engine/session.ts';
-import { appendEvent } from './events.ts';
+import type { Session, Shared } from './engine/session.ts';
+import { sharedDb } from './engine/shared-db.ts';
+import { appendEvent, isStored } from './events.ts';
 import { isLiving, staysLiving } from './nodes.ts';
-
-/** A connection as shared work needs it. */
-export function sharedDb(db: Db): SharedDb {
-  return {
-    engine: 'postgres',
-    get: <Found>(sql: string, ...values: Values) => awaited(db.get<Found>(sql, ...values)),
-    all: <Found>(sql: string, ...values: Values) => awaited(db.all<Found>(sql, ...values)),
-    run: (sql, ...values) => awaited(db.run(sql, ...values)),
-    insert: (table, row, conflict) => awaited(db.insert(table, valuesOf(row), conflict)),
-    insertId: (table, column, row) => awaited(db.insertId(table, column, valuesOf(row))),
-    put: (table, key, row) => awaited(db.put(table, key, valuesOf(row))),
-    filter: createSharedFilter,
-    nameIds: (texts) => awaited(findNameIds(db, texts)),
-    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number) {
-      const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = g.place`}${filter.and()}`;
-      return awaited(mergedRows<Found>(db, { sql, values: filter.values(), places, order }, limit));
-    },
-  };
-}
-
-type Values = Parameters<SharedDb['run']> extends [string, ...infer Rest] ? Rest : never;
-type Ranges = Parameters<SharedDb['merged']>[0];
-
-const valuesOf = (row: object) => row as Readonly<Record<string, Value>>;
+import { noteFacts } from './notices.ts';
+import { applySignal, insertSuppression, tellChanges } from './suppressions.ts';
 
 function sharedSession(session: Session): SharedSession {
   const { db } = session;
   return {
-    db: sharedDb(db),
+    db: sharedDb(db, session),
     nameId: (text) => awaited(session.nameId(text)),
     appendEvent: (event, subject) => awaited(appendEvent(session, event, subject)),
     isLiving: (epoch) => awaited(isLiving(db, epoch)),
     staysLiving: (epoch) => awaited(staysLiving(db, epoch)),
+    epochsChanged() {},
     hooksChanged() {},
+    isStored: (domainId, event) => awaited(isStored(db, domainId, event)),
+    noteFact: (fact) => awaited(noteFacts(session, [fact])),
+    suppress: (domainId, entry, now) => awaited(insertSuppression(session, domainId, entry, now)),
+    applySignal: (...given) => awaited(applySignal(session, ...given)),
+    tellChange: (domainId, change) => awaited(tellChanges(session, domainId, [change])),
+    dropUnkeptContent: (messageSeq) => awaited(dropUnkeptContents(db, [messageSeq])),
     beginResume: (resume) => awaited(beginResume(db, resume)),
   };
 }
@@ -65,7 +45,7 @@ function own(shared: SharedWrite<never> | SharedRead<never>) {
   const run =
     shared.kind === 'write'
       ? (session: Session, params: never) => finished(shared(sharedSession(session), params))
-      : (db: Db, params: never) => finished(shared(sharedDb(db), params));
+      : (db: Db, params: never, store: Shared) => finished(shared(sharedDb(db, store), params));
   const { operation, kind, options } = shared;
   return Object.assign(run, { operation, kind, options });
 }

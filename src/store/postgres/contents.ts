@@ -2,8 +2,12 @@
  * When contents of messages are deleted. A content is kept while some recipient of its message is not final, while a
  * notice about it may have to be written, and while the sandbox shows a copy of it.
  */
+import { leaveRows, STEP_BYTES } from '../shared/operations/removal.ts';
+import { finished } from '../shared/work.ts';
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
+import type { Session } from './engine/session.ts';
+import { sharedDb } from './engine/shared-db.ts';
 
 /**
  * Condition on message `m`: some recipient is not final, or a notice is still to be written. OFFSET 0 makes the
@@ -13,9 +17,6 @@ export const WAITS = `(EXISTS (SELECT FROM delivery d WHERE d.message_seq = m.se
   OR EXISTS (SELECT FROM notice_due n WHERE n.message_seq = m.seq OFFSET 0))`;
 /** Of message `m`: the sandbox shows it. */
 export const SHOWN = 'EXISTS (SELECT FROM capture c WHERE c.message_seq = m.seq OFFSET 0)';
-
-/** Approximate octets of contents that one step deletes. */
-export const STEP_BYTES = 16_777_216;
 
 /** Deletes the contents that are no longer needed; returns their messages and octets. */
 export async function dropContents(
@@ -48,4 +49,13 @@ export async function dropUnkeptContents(db: Db, messageSeqs: readonly number[])
     unkept.map(({ seq }) => seq),
   );
   return dropped.reduce((sum, { size }) => sum + size, 0);
+}
+
+/**
+ * Deletes the content of a message that is no longer needed, or leaves it to a later step if the running transaction
+ * has deleted its maximum.
+ */
+export async function dropOrLeaveContent(session: Session, messageSeq: number): Promise<void> {
+  if (session.dropped < STEP_BYTES) session.dropped += await dropUnkeptContents(session.db, [messageSeq]);
+  else await finished(leaveRows(sharedDb(session.db, session), 'content', [messageSeq]));
 }

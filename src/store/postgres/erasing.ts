@@ -15,7 +15,6 @@ import { domainIdsIn } from './engine/domains-in.ts';
 import { read, write } from './engine/operation.ts';
 import { erasedKey } from './erased-key.ts';
 import { forgetOptOuts } from './opt-outs.ts';
-import { leaveRules } from './sandbox-rules.ts';
 
 /** Approximate rows of messages, recipients and events that one query or step reads. */
 const ROWS_AT_ONCE = 2_000;
@@ -198,9 +197,10 @@ const WALKS: readonly Walk[] = [
     byText: false,
     async erase(db, rows, key) {
       const own = rows.filter(({ text }) => text.toLowerCase() === key).map(({ place }) => Number(place));
-      await leaveRules(
-        db,
-        await db.all('DELETE FROM sandbox_rule WHERE seq = ANY ($1::int8[]) RETURNING seq', int8s(own)),
+      await db.run('DELETE FROM sandbox_rule WHERE seq = ANY ($1::int8[])', int8s(own));
+      await db.run(
+        "INSERT INTO leftover (kind, owner) SELECT 'sandbox-rule', * FROM unnest($1::int8[]) ON CONFLICT DO NOTHING",
+        int8s(own),
       );
     },
   },

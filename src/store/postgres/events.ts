@@ -25,7 +25,7 @@ import type { Db, Value } from './engine/db.ts';
 import { domainIdsIn } from './engine/domains-in.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
-import { findNameIds, type Session, type Shared } from './engine/session.ts';
+import { findNameIds, isId, type Session, type Shared } from './engine/session.ts';
 
 /** Index ranges that are read as one: the kinds of all events in a hundred domains. */
 const MAX_RANGES = 2_500;
@@ -330,9 +330,4 @@ function addRowConditions(filter: Filter, given: EventLook): void {
 async function messageSeqOf(db: Db, id: string): Promise<number> {
   if (!isId(id)) return -1;
   return (await db.get<{ seq: number }>('SELECT seq FROM message WHERE id = $1', id))?.seq ?? -1;
-}
-
-/** Whether an id given by a client can be one. */
-export function isId(id: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
 }

@@ -17,8 +17,7 @@ import { domainIdsIn } from './engine/domains-in.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import { read } from './engine/operation.ts';
-import { findNameIds } from './engine/session.ts';
-import { isId } from './events.ts';
+import { findNameIds, isId } from './engine/session.ts';
 
 export const readContent = read('readContent', async (db, params) => {
   const sql = 'SELECT bytes FROM content WHERE message_seq = $1';

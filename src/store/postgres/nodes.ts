@@ -1,24 +1,15 @@
 /**
- * Nodes: epochs, heartbeats, leases, and reclaiming the rows of an ended epoch; `topics/nodes.ts` has the promises. A
- * transaction that ends an epoch or takes its leases locks the node's row and checks the heartbeat that was seen, so
- * that a node that was merely slow keeps its rights.
+ * Nodes: beginning epochs, heartbeats, taking leases; `topics/nodes.ts` has the promises. A transaction that takes the leases
+ * of an epoch locks the node's row and checks the heartbeat that was seen, so that a node that was merely slow keeps its
+ * rights.
  */
-
 import { leastEpoch } from '../shared/epochs.ts';
-import {
-  aliveAmong,
-  EPOCH_KEPT_MS,
-  type LeaseRow,
-  MAX_LEASES_SHOWN,
-  NODE,
-  newNodeRow,
-  type OtherRow,
-} from '../shared/rows/nodes.ts';
+import { aliveAmong, EPOCH_KEPT_MS, type LeaseRow, newNodeRow, type OtherRow } from '../shared/rows/nodes.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import { NOW } from './engine/checks.ts';
 import type { Db } from './engine/db.ts';
 import { requireKnown } from './engine/migrate.ts';
-import { read, write } from './engine/operation.ts';
+import { write } from './engine/operation.ts';
 
 /**
  * Condition: the epoch, given as an expression, has not ended. An epoch without a row has ended if a later one has begun:
@@ -98,57 +89,6 @@ export const heartbeat = write(
   },
 );
 
-export const endEpoch = write('endEpoch', async ({ db }, { epoch, beat, now }) => {
-  const ended = await db.run(
-    `UPDATE node SET ended_at = $1, lost = $3::int8 IS NOT NULL
-     WHERE epoch = $2 AND ended_at IS NULL AND beat = coalesce($3, beat)`,
-    now,
-    epoch,
-    beat ?? null,
-  );
-  if (ended === 0) return false;
-  await db.run('DELETE FROM node_lease WHERE epoch = $1', epoch);
-  return true;
-});
-
-/** Steps through the epochs that have rows: one step for each, however many rows there are. */
-const heldBy = (table: 'delivery' | 'webhook_call'): string => `
-  WITH RECURSIVE held (epoch) AS (
-    (SELECT epoch FROM ${table} WHERE state = 1 ORDER BY epoch LIMIT 1)
-    UNION ALL
-    SELECT (SELECT t.epoch FROM ${table} t WHERE t.state = 1 AND t.epoch > held.epoch ORDER BY t.epoch LIMIT 1)
-    FROM held WHERE held.epoch IS NOT NULL
-  )
-  SELECT epoch FROM held
-  WHERE epoch IS NOT NULL AND NOT EXISTS (SELECT FROM node n WHERE n.epoch = held.epoch AND n.ended_at IS NULL)`;
-
-/** Releases leased rows, due at $1, those that fit `condition`. A delivery is marked, as it is unknown whether it was sent. */
-const free = (table: 'delivery' | 'webhook_call', condition: string): string => `
-  UPDATE ${table} SET state = 0, epoch = 0, due_at = $1, updated_at = $1
-    ${table === 'delivery' ? ', wait_reason = NULL, may_be_duplicate = true' : ''}
-  WHERE id IN (SELECT id FROM ${table} WHERE state = 1 AND epoch = $2 ${condition} ORDER BY id LIMIT $3 FOR UPDATE)`;
-
-const LEASED = ['delivery', 'webhook_call'] as const;
-
-export const reclaim = write('reclaim', async ({ db }, { now, limit }) => {
-  let left = limit;
-  for (const table of LEASED) {
-    for (const { epoch } of await db.all<{ epoch: number }>(heldBy(table)))
-      left -= await db.run(free(table, ''), now, epoch, left);
-  }
-  return limit - left;
-});
-
-export const strays = write('strays', async ({ db }, { epoch, held, olderThan, now, limit }) => {
-  let left = limit;
-  for (const table of LEASED) {
-    const ids = int8s(table === 'delivery' ? held.deliveries : held.calls);
-    const sql = free(table, 'AND updated_at < $4 AND id <> ALL ($5::int8[])');
-    left -= await db.run(sql, now, epoch, left, olderThan, ids);
-  }
-  return limit - left;
-});
-
 export const takeLeases = write('takeLeases', { serial: 'leases' }, async ({ db }, params) => {
   const { epoch, names, quiet, now } = params;
   // Nobody ends the epoch before its leases are written, and no heartbeat of a holder is missed.
@@ -199,40 +139,3 @@ const ASK = `WITH held AS MATERIALIZED (SELECT epoch, count(*) AS n FROM node_le
   UPDATE node_lease l SET asked_by = $1 FROM unnest($2::text[]) g (name)
   WHERE l.name = g.name AND l.epoch <> $1 AND l.asked_by IS DISTINCT FROM $1
     AND (l.asked_by IS NULL OR l.asked_by NOT IN (SELECT epoch FROM before))`;
-
-export const passLease = write(
-  'passLease',
-  { serial: 'leases' },
-  async ({ db }, { epoch, name, to, now }) => {
-    if (!(await staysLiving(db, to))) return false;
-    const sql =
-      'UPDATE node_lease SET epoch = $1, taken_at = $2, asked_by = NULL WHERE name = $3 AND epoch = $4';
-    return (await db.run(sql, to, now, name, epoch)) > 0;
-  },
-);
-
-export const giveLeases = write('giveLeases', { whole: true }, async ({ db }, { epoch, names }) => {
-  if (names === undefined) await db.run('DELETE FROM node_lease WHERE epoch = $1', epoch);
-  else
-    await db.run('DELETE FROM node_lease WHERE epoch = $1 AND name = ANY ($2::text[])', epoch, texts(names));
-});
-
-export const listNodes = read('listNodes', async (db, { limit }) => {
-  const rows = await db.all<{ epoch: number; sending: number }>(
-    `SELECT ${NODE.columns}, (SELECT count(*) FROM delivery d WHERE d.state = 1 AND d.epoch = n.epoch) AS sending
-     FROM node n ORDER BY n.ended_at IS NOT NULL, n.epoch DESC LIMIT $1`,
-    limit,
-  );
-  return Promise.all(
-    rows.map(async (row) => ({
-      ...NODE.value(row),
-      sending: row.sending,
-      leases: await leasesOf(db, row.epoch, MAX_LEASES_SHOWN),
-    })),
-  );
-});
-
-async function leasesOf(db: Db, epoch: number, limit: number): Promise<string[]> {
-  const sql = 'SELECT name FROM node_lease WHERE epoch = $1 ORDER BY name LIMIT $2';
-  return (await db.all<{ name: string }>(sql, epoch, limit)).map(({ name }) => name);
-}

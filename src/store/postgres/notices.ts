@@ -4,11 +4,11 @@
  * recipient without a request (`delivery.notify` null: all HTTP mail) costs nothing here.
  */
 
-import type { NoticeKind } from '../../model/notice.ts';
 import { noticeKindCode } from '../shared/codes.ts';
 import {
   DELAY_AFTER_MS,
   DELAY_TOLD,
+  type Fact,
   type FactRow,
   HOUR_MS,
   HOURS_KEPT,
@@ -31,20 +31,11 @@ const NEWEST = `FROM notice_due n JOIN delivery d ON d.id = n.delivery_id
   WHERE n.id IN (SELECT max(id) FROM notice_due WHERE message_seq = $1 AND id <= $2 GROUP BY delivery_id)
     AND (n.kind <> 4 OR d.state IN (0, 1))`;
 
-/** A fact about a recipient, with what the store knows when it happens. */
-export interface Fact {
-  messageSeq: number;
-  deliveryId: number;
-  /** Column `notify` of its row. */
-  notify: number;
-  kind: NoticeKind;
-  /** Absent: the last event of the recipient. */
-  eventSeq?: number | null;
-  at: number;
-}
-
-/** Stores the facts to report whose kind the sender requested. */
-export async function noteFacts({ db }: Session, facts: readonly Fact[]): Promise<void> {
+/** Stores the facts to report whose kind the sender requested. Without an event it is the last one of the recipient. */
+export async function noteFacts(
+  { db }: Session,
+  facts: readonly (Omit<Fact, 'eventSeq'> & Partial<Fact>)[],
+): Promise<void> {
   const wanted = facts.filter(({ notify, kind }) => (notify & noticeKindCode.of(kind)) !== 0);
   if (wanted.length === 0) return;
   const delays = wanted.filter(({ kind, notify }) => kind === 'delay' && (notify & DELAY_TOLD) === 0);

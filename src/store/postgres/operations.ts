@@ -13,17 +13,13 @@ import { COMMON } from './common.ts';
 import type { OperationName, Read, Write } from './engine/operation.ts';
 import * as erasing from './erasing.ts';
 import * as events from './events.ts';
-import * as leftovers from './leftovers.ts';
 import * as messages from './messages.ts';
 import * as nodes from './nodes.ts';
 import * as notices from './notices.ts';
-import * as optOuts from './opt-outs.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
-import * as readers from './readers.ts';
 import * as refile from './refile.ts';
 import * as retention from './retention.ts';
-import * as returns from './returns.ts';
 import * as sandboxRules from './sandbox-rules.ts';
 import * as settling from './settling.ts';
 import * as stats from './stats.ts';
@@ -41,17 +37,13 @@ const GATHERED = {
   ...causes,
   ...erasing,
   ...events,
-  ...leftovers,
   ...messages,
   ...nodes,
   ...notices,
-  ...optOuts,
   ...queue,
   ...quota,
-  ...readers,
   ...refile,
   ...retention,
-  ...returns,
   ...sandboxRules,
   ...settling,
   ...stats,

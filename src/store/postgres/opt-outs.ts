@@ -7,7 +7,6 @@ import { suppressionKey } from '../../model/suppression.ts';
 import { stateCode } from '../shared/codes.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
-import { write } from './engine/operation.ts';
 
 /** The bit of `message.personal` for messages with our unsubscribe link. */
 const OFFERS = 2;
@@ -51,42 +50,7 @@ export async function keepOptOuts(
   );
 }
 
-/** The reader of a delivery's link after the message was deleted; null = unknown, too old, or erased. */
-export async function optOutReader(
-  db: Db,
-  deliveryId: number,
-): Promise<{ domainId: number; domain: string; address: string } | null> {
-  const row = await db.get<{ domain_id: number; domain: string; address: string }>(
-    `SELECT r.domain_id, n.text AS domain, r.address FROM opt_out_link l JOIN opt_out_reader r ON r.id = l.reader_id
-       JOIN name n ON n.id = r.domain_id WHERE l.delivery_id = $1`,
-    deliveryId,
-  );
-  return row === undefined ? null : { domainId: row.domain_id, domain: row.domain, address: row.address };
-}
-
 /** Makes a person's links invalid. */
 export async function forgetOptOuts(db: Db, key: string): Promise<void> {
   await db.run('DELETE FROM opt_out_reader WHERE key = $1', key);
 }
-
-/** A reader of whom another link is just being kept stays. */
-export const purgeOptOuts = write('purgeOptOuts', async ({ db }, { before, limit }) => {
-  const oldest = await db.all<{ delivery_id: number; at: number }>(
-    'SELECT delivery_id, at FROM opt_out_link ORDER BY delivery_id LIMIT $1',
-    limit,
-  );
-  const young = oldest.findIndex(({ at }) => at >= before);
-  const last = (young < 0 ? oldest : oldest.slice(0, young)).at(-1);
-  const links =
-    last === undefined
-      ? 0
-      : await db.run('DELETE FROM opt_out_link WHERE delivery_id <= $1', last.delivery_id);
-  if (links === limit) return links;
-  const readers = await db.run(
-    `DELETE FROM opt_out_reader WHERE id IN
-       (SELECT id FROM opt_out_reader WHERE last_at < $1 ORDER BY last_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
-    before,
-    limit - links,
-  );
-  return links + readers;
-});

@@ -12,11 +12,11 @@ import type { Settlement } from '../topics/queue.ts';
 import { MOST_CALLS } from './call-portions.ts';
 import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
+import { dropOrLeaveContent } from './contents.ts';
 import { bools, int2s, int4s, int8s, texts } from './engine/arrays.ts';
 import { type ParamsOf, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendAll, appendEvent, eventColumns, isStored, storingEvents, TAKE_XID } from './events.ts';
-import { dropOrLeaveContent } from './leftovers.ts';
 import { noteFacts } from './notices.ts';
 import { applySignal, forgetEvidence } from './suppressions.ts';
 

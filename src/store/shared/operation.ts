@@ -5,9 +5,11 @@
  */
 import type { Store } from '../store.ts';
 import type { NewEvent } from '../topics/events.ts';
+import type { NewSuppression, SuppressionChange, SuppressionSignal } from '../topics/suppressions.ts';
 import type { Filter } from './filter.ts';
 import type { ColumnValue } from './record.ts';
 import type { EventSubject } from './rows/events.ts';
+import type { Fact } from './rows/notices.ts';
 import type { Tables } from './tables.ts';
 import type { Work } from './work.ts';
 
@@ -41,6 +43,10 @@ export interface Db {
   insertId<Table extends keyof Tables>(table: Table, column: 'id' | 'seq', row: Row<Table>): Work<number>;
   /** Inserts a row, or updates the one with the same key (columns, separated by commas). */
   put<Table extends keyof Tables>(table: Table, key: string, row: Row<Table>): Work<number>;
+  /** How the id of a message or event is stored that a client gave; null: it can be none. */
+  storedId(id: string): ColumnValue;
+  /** No event up to this number appears any more. */
+  safeEventSeq(): Work<number>;
   filter(): Filter<ColumnValue>;
   /** Numbers of those names that exist; undefined in = undefined out (no filter). */
   nameIds(texts: readonly string[] | undefined): Work<number[] | undefined>;
@@ -70,10 +76,29 @@ export interface Session {
   isLiving(epoch: number): Work<boolean>;
   /** The same; it cannot end before the transaction does. */
   staysLiving(epoch: number): Work<boolean>;
+  /** To be called whenever an epoch ended. */
+  epochsChanged(): void;
   /** To be called after a webhook row changed. */
   hooksChanged(): void;
   /** Starts to process the calls that waited while a webhook was off, with the first portion. */
   beginResume(resume: { id: number; since: number; now: number }): Work<void>;
+  /** Whether the event is already stored, because the write is repeated after a lost answer. */
+  isStored(domainId: number, event: Pick<NewEvent, 'id' | 'kind' | 'at'>): Work<boolean>;
+  /** Stores a fact to report, if the sender requested its kind. */
+  noteFact(fact: Fact): Work<void>;
+  /** false if an entry for the reason is in force; an ended one is replaced. */
+  suppress(domainId: number, entry: NewSuppression, now: number): Work<boolean>;
+  /** The meaning of an outcome for its recipient. */
+  applySignal(
+    signal: SuppressionSignal,
+    subject: EventSubject & { messageSeq: number },
+    address: string,
+    now: number,
+  ): Work<void>;
+  /** Has a change of the list reported after the commit, because mail that waits in memory was checked before it. */
+  tellChange(domainId: number, change: Omit<SuppressionChange, 'senderDomain'>): Work<void>;
+  /** Deletes the content of a message that is no longer needed; returns its octets. */
+  dropUnkeptContent(messageSeq: number): Work<number>;
 }
 
 /**

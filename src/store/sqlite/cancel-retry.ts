@@ -9,11 +9,11 @@ import { stateCode } from '../shared/codes.ts';
 import { NOT_ERASED } from '../shared/mask.ts';
 import type { NewEvent } from '../topics/events.ts';
 import type { ChangedRecipient } from '../topics/queue.ts';
+import { dropOrLeaveContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent, storedBeside } from './events.ts';
-import { dropOrLeaveContent } from './leftovers.ts';
 
 /** The epoch of no lease. */
 const NO_EPOCH = -1;

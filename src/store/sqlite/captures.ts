@@ -6,9 +6,16 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { foldText } from '../../model/search-text.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
-import { CAPTURE_VIEW, type CaptureRow, captureView, isNarrow } from '../shared/rows/captures.ts';
+import { STEP_BYTES } from '../shared/operations/removal.ts';
+import {
+  CAPTURE_VIEW,
+  type CaptureRow,
+  captureView,
+  isNarrow,
+  SENDER_NAME,
+} from '../shared/rows/captures.ts';
 import type { CaptureFilter, CaptureView, NewCapture, UnreadCapture } from '../topics/captures.ts';
-import { dropUnkeptContent, STEP_BYTES } from './contents.ts';
+import { dropUnkeptContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
@@ -23,8 +30,10 @@ export function insertCapture(
   subject: { domainId: number; messageSeq: number; deliveryId: number; envelopeTo: string },
 ): void {
   const { db } = session;
-  const message = db.get<Pick<CaptureRow, 'message_id' | 'lists' | 'subject' | 'size' | 'tags' | 'domain'>>(
-    `SELECT m.id AS message_id, m.lists, m.subject, m.size, m.tags, n.text AS domain
+  const message = db.get<
+    Pick<CaptureRow, 'message_id' | 'lists' | 'subject' | 'size' | 'tags' | 'domain'> & { sender: string }
+  >(
+    `SELECT m.id AS message_id, m.lists, m.subject, m.size, m.tags, n.text AS domain, ${SENDER_NAME} AS sender
      FROM message m CROSS JOIN name n ON n.id = m.domain_id WHERE m.seq = ?`,
     subject.messageSeq,
   );
@@ -36,7 +45,7 @@ export function insertCapture(
     seen_at: null,
     id: capture.id,
     message_seq: subject.messageSeq,
-    inbox: (capture.inbox ?? senderName(db, subject.messageSeq)).toLowerCase(),
+    inbox: (capture.inbox ?? message.sender).toLowerCase(),
     at: capture.at,
     envelope_from: capture.envelopeFrom,
     envelope_to: subject.envelopeTo,
@@ -63,20 +72,6 @@ export function insertCapture(
     subject.domainId,
   );
   session.captured.push(captureView({ ...row, seq }));
-}
-
-/**
- * The name of the token or credential of a message; '' if it has none any more. Their ids are UUIDs: whatever is shorter
- * names a part of this program, such as `smtp` or `notices`.
- */
-export function senderName(db: Connection, messageSeq: number): string {
-  const row = db.get<{ name: string }>(
-    `SELECT coalesce((SELECT name FROM token WHERE id = n.text),
-       (SELECT name FROM smtp_credential WHERE id = n.text), iif(length(n.text) < 36, n.text, '')) AS name
-     FROM message m CROSS JOIN name n ON n.id = m.token_name_id WHERE m.seq = ?`,
-    messageSeq,
-  );
-  return row?.name ?? '';
 }
 
 const MESSAGE = 'CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n ON n.id = c.domain_id';

@@ -1,39 +1,16 @@
 /** The operations that both engines have in common (`../shared/operations`), as operations of this engine. */
-import type { Db, SharedRead, Session as SharedSession, SharedWrite } from '../shared/operation.ts';
+import type { SharedRead, Session as SharedSession, SharedWrite } from '../shared/operation.ts';
 import { SHARED } from '../shared/operations/all.ts';
 import { done, resultOf } from '../shared/work.ts';
 import { beginResume } from './call-portions.ts';
+import { dropUnkeptContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
-import { createSharedFilter } from './engine/filter.ts';
-import { mergedRows } from './engine/merged.ts';
 import type { Read, Write } from './engine/operation.ts';
-import { findNameIds, type Session } from './engine/session.ts';
-import { appendEvent } from './events.ts';
-
-/** A connection as shared work needs it. */
-export function sharedDb(db: Connection): Db {
-  return {
-    engine: 'sqlite',
-    get: <Found>(sql: string, ...values: Values) => done(db.get<Found>(sql, ...values)),
-    all: <Found>(sql: string, ...values: Values) => done(db.all<Found>(sql, ...values)),
-    run: (sql, ...values) => done(db.run(sql, ...values).changes),
-    insert: (table, row, conflict) => done(db.insert(table, row, conflict).changes),
-    insertId: (table, _, row) => done(db.insert(table, row).lastId),
-    put: (table, key, row) => done(db.put(table, key, row).changes),
-    filter: createSharedFilter,
-    nameIds: (texts) => done(findNameIds(db, texts)),
-    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number) {
-      const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = ?`}${filter.and()}`;
-      const each =
-        places === undefined ? [[]] : [...new Set<string | number>(places)].map((place) => [place]);
-      const values = each.map((place) => [...place, ...filter.values()]);
-      return done(mergedRows<Found>(db, { sql, values, order }, limit));
-    },
-  };
-}
-
-type Values = Parameters<Db['run']> extends [string, ...infer Rest] ? Rest : never;
-type Ranges = Parameters<Db['merged']>[0];
+import type { Session } from './engine/session.ts';
+import { sharedDb } from './engine/shared-db.ts';
+import { appendEvent, isStored } from './events.ts';
+import { noteFact } from './notices.ts';
+import { applySignal, insertSuppression, tellChange } from './suppressions.ts';
 
 function sharedSession(session: Session): SharedSession {
   const isLiving = (epoch: number) => done(!session.hasEnded(epoch));
@@ -43,7 +20,14 @@ function sharedSession(session: Session): SharedSession {
     appendEvent: (event, subject) => done(appendEvent(session, event, subject)),
     isLiving,
     staysLiving: isLiving,
+    epochsChanged: session.epochsChanged,
     hooksChanged: session.hooksChanged,
+    isStored: (domainId, event) => done(isStored(session.db, domainId, event)),
+    noteFact: (fact) => done(noteFact(session.db, fact)),
+    suppress: (domainId, entry, now) => done(insertSuppression(session, domainId, entry, now)),
+    applySignal: (...given) => done(applySignal(session, ...given)),
+    tellChange: (domainId, change) => done(tellChange(session, domainId, change)),
+    dropUnkeptContent: (messageSeq) => done(dropUnkeptContent(session.db, messageSeq)),
     beginResume: (resume) => done(beginResume(session.db, resume)),
   };
 }

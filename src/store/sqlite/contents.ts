@@ -2,16 +2,17 @@
  * When contents of messages are deleted. A content is kept while some recipient of its message is not final, while a
  * notice about it may have to be written, and while the sandbox shows a copy of it.
  */
+import { leaveRows, STEP_BYTES } from '../shared/operations/removal.ts';
+import { resultOf } from '../shared/work.ts';
 import type { Connection } from './engine/connection.ts';
+import type { Session } from './engine/session.ts';
+import { sharedDb } from './engine/shared-db.ts';
 
 /** Of message `m`: some recipient is not final, or a notice is still to be written. */
 export const WAITS = `(EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND state IN (0, 1))
   OR EXISTS (SELECT 1 FROM notice_due WHERE message_seq = m.seq))`;
 /** Of message `m`: the sandbox shows it. */
 export const SHOWN = 'EXISTS (SELECT 1 FROM capture WHERE message_seq = m.seq)';
-
-/** Approximate octets of contents that one step deletes: a content has at most 25 MB, which takes some 10 ms. */
-export const STEP_BYTES = 16_777_216;
 
 /** Deletes the content; returns its octets, or null if there was none. */
 export function dropContent(db: Connection, seq: number): number | null {
@@ -31,4 +32,13 @@ export function dropContent(db: Connection, seq: number): number | null {
 export function dropUnkeptContent(db: Connection, messageSeq: number): number {
   const row = db.get<{ keep_content: number }>('SELECT keep_content FROM message WHERE seq = ?', messageSeq);
   return row?.keep_content === 0 ? (dropContent(db, messageSeq) ?? 0) : 0;
+}
+
+/**
+ * Deletes the content of a message that is no longer needed, or leaves it to a later step if the running transaction
+ * has deleted its maximum.
+ */
+export function dropOrLeaveContent(session: Session, messageSeq: number): void {
+  if (session.dropped < STEP_BYTES) session.dropped += dropUnkeptContent(session.db, messageSeq);
+  else resultOf(leaveRows(sharedDb(session.db), 'content', [messageSeq]));
 }

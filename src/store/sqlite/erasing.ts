@@ -9,11 +9,13 @@ import type { AddressLists } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import { ERASED, type Mask, maskLists, maskOf } from '../shared/mask.ts';
+import { leaveRows } from '../shared/operations/removal.ts';
 import { KEPT_TEXTS } from '../shared/rows/messages.ts';
+import { resultOf } from '../shared/work.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import { domainIdsIn } from './engine/session.ts';
-import { leaveRows } from './leftovers.ts';
+import { sharedDb } from './engine/shared-db.ts';
 import { forgetOptOuts } from './opt-outs.ts';
 
 const SCRUB_BYTES = 262_144;
@@ -199,7 +201,7 @@ const WALKS: readonly {
     erase(db, { place, text }, key) {
       if (text.toLowerCase() !== key) return;
       db.run('DELETE FROM sandbox_rule WHERE seq = ?', place);
-      leaveRows(db, 'sandbox-rule', Number(place));
+      resultOf(leaveRows(sharedDb(db), 'sandbox-rule', [Number(place)]));
     },
   },
   {

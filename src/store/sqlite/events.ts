@@ -27,7 +27,7 @@ import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
-import { findNameIds, type Session } from './engine/session.ts';
+import { findNameIds, idBytes, type Session } from './engine/session.ts';
 
 /** Index ranges that are read as one: the kinds of all events in a hundred domains. */
 const MAX_RANGES = 2_500;
@@ -293,11 +293,6 @@ function messageSeqOf(db: Connection, id: string): number {
   const bytes = idBytes(id);
   if (bytes === null) return -1;
   return db.get<{ seq: number }>('SELECT seq FROM message WHERE id = ?', bytes)?.seq ?? -1;
-}
-
-/** The stored form of an id given by a client, or null if it is invalid. */
-export function idBytes(id: string): Uint8Array | null {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? uuidBytes(id) : null;
 }
 
 /** Names that have events, up to a limit: steps through the index from one domain to the next. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { event, message, recipient, T0 } from '../conformance/fixtures.ts';
-import { STEP_BYTES } from './contents.ts';
-import { purgeLeftovers } from './leftovers.ts';
+import { STEP_BYTES } from '../shared/operations/removal.ts';
+import { COMMON } from './common.ts';
 import { settle } from './settling.ts';
 import { filledDatabase, temporaryFolder } from './test-support.ts';
 
@@ -24,7 +24,7 @@ it('a commit that has removed as many octets as it may leaves further contents t
   session.dropped = STEP_BYTES;
   expect(end(2)).toEqual(['settled']);
   expect(kept()).toBe(1);
-  expect(purgeLeftovers(session, { limit: 10 })).toBe(false);
+  expect(COMMON.purgeLeftovers(session, { limit: 10 })).toBe(false);
   expect(kept()).toBe(0);
   db.close();
 });

@@ -16,8 +16,7 @@ import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import { read } from './engine/operation.ts';
-import { domainIdsIn, findNameIds } from './engine/session.ts';
-import { idBytes } from './events.ts';
+import { domainIdsIn, findNameIds, idBytes } from './engine/session.ts';
 
 const VIEW = `SELECT ${MESSAGE_VIEW}`;
 const FROM_MESSAGE = 'FROM message m CROSS JOIN name n ON n.id = m.domain_id';

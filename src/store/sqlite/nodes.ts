@@ -1,21 +1,8 @@
-/**
- * Nodes: epochs, heartbeats, leases, and reclaiming the rows of an ended epoch. `topics/nodes.ts` has their promises.
- */
-
-import type { SQLInputValue } from 'node:sqlite';
+/** Nodes: beginning epochs, heartbeats, taking leases. `topics/nodes.ts` has their promises. */
 import { leastEpoch } from '../shared/epochs.ts';
-import {
-  aliveAmong,
-  EPOCH_KEPT_MS,
-  type LeaseRow,
-  MAX_LEASES_SHOWN,
-  NODE,
-  newNodeRow,
-  type OtherRow,
-} from '../shared/rows/nodes.ts';
-import type { Connection } from './engine/connection.ts';
+import { aliveAmong, EPOCH_KEPT_MS, type LeaseRow, newNodeRow, type OtherRow } from '../shared/rows/nodes.ts';
 import { schemaVersion } from './engine/migrate.ts';
-import { read, write } from './engine/operation.ts';
+import { write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
 export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (session, params) => {
@@ -59,74 +46,11 @@ export const heartbeat = write('heartbeat', 'by key', ({ db }, params) => {
   return { ...aliveAmong(others, own), now };
 });
 
-/** Synced, because the node that takes over relies on it. */
-export const endEpoch = write('endEpoch', 'by key', { synced: true }, (session, params) => {
-  const { epoch, beat, now } = params;
-  const row = session.db.get<{ beat: number }>(
-    'SELECT beat FROM node WHERE epoch = ? AND ended_at IS NULL',
-    epoch,
-  );
-  if (row === undefined || (beat !== undefined && row.beat !== beat)) return false;
-  end(session, { epoch, now, lost: beat !== undefined });
-  return true;
-});
-
 function end(session: Session, { epoch, now, lost }: { epoch: number; now: number; lost: boolean }): void {
   session.db.run('UPDATE node SET ended_at = ?, lost = ? WHERE epoch = ?', now, Number(lost), epoch);
   session.db.run('DELETE FROM node_lease WHERE epoch = ?', epoch);
   session.epochsChanged();
 }
-
-/** Steps through the epochs that have rows: one step for each, however many rows there are. */
-const heldBy = (table: 'delivery' | 'webhook_call'): string => `
-  WITH RECURSIVE held (epoch) AS (
-    SELECT min(epoch) FROM ${table} INDEXED BY ${table}_lease WHERE state = 1
-    UNION ALL
-    SELECT (SELECT min(epoch) FROM ${table} INDEXED BY ${table}_lease WHERE state = 1 AND epoch > held.epoch)
-    FROM held WHERE held.epoch IS NOT NULL
-  )
-  SELECT epoch FROM held WHERE epoch IS NOT NULL AND epoch NOT IN (SELECT epoch FROM node WHERE ended_at IS NULL)`;
-
-/** Releases leased rows, due now, those that fit `condition`. A delivery is marked, as it is unknown whether it was sent. */
-function free(
-  db: Connection,
-  table: 'delivery' | 'webhook_call',
-  condition: string,
-  { now, limit }: { now: number; limit: number },
-  ...values: SQLInputValue[]
-): number {
-  const marked = table === 'delivery' ? ', wait_reason = NULL, may_be_duplicate = 1' : '';
-  return db.run(
-    `UPDATE ${table} SET state = 0, epoch = 0, due_at = ?, updated_at = ?${marked}
-     WHERE id IN (SELECT id FROM ${table} INDEXED BY ${table}_lease WHERE state = 1 AND ${condition} LIMIT ?)`,
-    now,
-    now,
-    ...values,
-    limit,
-  ).changes;
-}
-
-const LEASED = ['delivery', 'webhook_call'] as const;
-
-export const reclaim = write('reclaim', 'as asked', { rows: 'limit' }, ({ db }, { now, limit }) => {
-  let left = limit;
-  for (const table of LEASED) {
-    for (const { epoch } of db.all<{ epoch: number }>(heldBy(table)))
-      left -= free(db, table, 'epoch = ?', { now, limit: left }, epoch);
-  }
-  return limit - left;
-});
-
-export const strays = write('strays', 'as asked', { rows: 'limit' }, ({ db }, params) => {
-  const { epoch, held, olderThan, now, limit } = params;
-  const condition = 'epoch = ? AND updated_at < ? AND id NOT IN (SELECT value FROM json_each(?))';
-  let left = limit;
-  for (const table of LEASED) {
-    const ids = JSON.stringify(table === 'delivery' ? held.deliveries : held.calls);
-    left -= free(db, table, condition, { now, limit: left }, epoch, olderThan, ids);
-  }
-  return limit - left;
-});
 
 export const takeLeases = write('takeLeases', 'by key', (session, params) => {
   const { db } = session;
@@ -162,35 +86,3 @@ const ASK = `
   UPDATE node_lease SET asked_by = ?
   WHERE name IN (SELECT value FROM json_each(?)) AND epoch <> ? AND asked_by IS NOT ?
     AND (asked_by IS NULL OR asked_by NOT IN (SELECT epoch FROM before))`;
-
-export const passLease = write('passLease', 'by key', ({ db }, { epoch, name, to, now }) => {
-  const living = db.get('SELECT 1 AS one FROM node WHERE epoch = ? AND ended_at IS NULL', to);
-  const sql = 'UPDATE node_lease SET epoch = ?, taken_at = ?, asked_by = NULL WHERE name = ? AND epoch = ?';
-  return living !== undefined && db.run(sql, to, now, name, epoch).changes > 0;
-});
-
-export const giveLeases = write('giveLeases', 'by key', ({ db }, params) => {
-  const { epoch, names } = params;
-  if (names === undefined) db.run('DELETE FROM node_lease WHERE epoch = ?', epoch);
-  else for (const name of names) db.run('DELETE FROM node_lease WHERE name = ? AND epoch = ?', name, epoch);
-});
-
-export const listNodes = read('listNodes', 'as asked', (db, params) => {
-  const rows = db.all<{ epoch: number; sending: number }>(
-    `SELECT ${NODE.columns}, (SELECT count(*) FROM delivery d INDEXED BY delivery_lease
-       WHERE d.state = 1 AND d.epoch = n.epoch) AS sending
-     FROM node n ORDER BY n.ended_at IS NOT NULL, n.epoch DESC LIMIT ?`,
-    params.limit,
-  );
-  return rows.map((row) => ({
-    ...NODE.value(row),
-    sending: row.sending,
-    leases: leasesOf(db, row.epoch, MAX_LEASES_SHOWN),
-  }));
-});
-
-function leasesOf(db: Connection, epoch: number, limit: number): string[] {
-  return db
-    .all<{ name: string }>('SELECT name FROM node_lease WHERE epoch = ? ORDER BY name LIMIT ?', epoch, limit)
-    .map(({ name }) => name);
-}

@@ -4,11 +4,11 @@
  * recipient without a request (`delivery.notify` null: all HTTP mail) costs nothing here.
  */
 
-import type { NoticeKind } from '../../model/notice.ts';
 import { noticeKindCode } from '../shared/codes.ts';
 import {
   DELAY_AFTER_MS,
   DELAY_TOLD,
+  type Fact,
   type FactRow,
   HOUR_MS,
   HOURS_KEPT,
@@ -35,17 +35,6 @@ export const DUE_FACTS_SQL = `SELECT message_seq FROM notice_due INDEXED BY noti
 const NEWEST = `FROM notice_due n CROSS JOIN delivery d ON d.id = n.delivery_id
   WHERE n.id IN (SELECT max(id) FROM notice_due WHERE message_seq = ? AND id <= ? GROUP BY delivery_id)
     AND (n.kind <> 4 OR d.state IN (0, 1))`;
-
-/** A fact about a recipient, as far as the store knows it when it happens. */
-export interface Fact {
-  messageSeq: number;
-  deliveryId: number;
-  /** Column `notify` of its row. */
-  notify: number;
-  kind: NoticeKind;
-  eventSeq: number | null;
-  at: number;
-}
 
 /** Stores where the notices of a new message go. */
 export function insertWish(db: Connection, seq: number, message: NewMessage): void {

@@ -5,7 +5,6 @@
  */
 import { stateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
-import { write } from './engine/operation.ts';
 
 /** The bit of `message.personal` for messages with our unsubscribe link. */
 const OFFERS = 2;
@@ -43,44 +42,7 @@ export function keepOptOuts(
   ).changes;
 }
 
-/** The reader of a delivery's link after the message was deleted; null = unknown, too old, or erased. */
-export function optOutReader(
-  db: Connection,
-  deliveryId: number,
-): { domainId: number; domain: string; address: string } | null {
-  const row = db.get<{ domain_id: number; domain: string; address: string }>(
-    `SELECT r.domain_id, n.text AS domain, r.address FROM opt_out_link l CROSS JOIN opt_out_reader r ON r.id = l.reader_id
-       CROSS JOIN name n ON n.id = r.domain_id WHERE l.delivery_id = ?`,
-    deliveryId,
-  );
-  return row === undefined ? null : { domainId: row.domain_id, domain: row.domain, address: row.address };
-}
-
 /** Makes a person's links invalid. */
 export function forgetOptOuts(db: Connection, key: string): void {
   db.run('DELETE FROM opt_out_reader WHERE key = ?', key);
 }
-
-export const purgeOptOuts = write('purgeOptOuts', 'as asked', { portion: true }, ({ db }, params) => {
-  const oldest = db.all<{ delivery_id: number; at: number }>(
-    'SELECT delivery_id, at FROM opt_out_link ORDER BY delivery_id LIMIT ?',
-    params.limit,
-  );
-  const young = oldest.findIndex(({ at }) => at >= params.before);
-  const last = (young < 0 ? oldest : oldest.slice(0, young)).at(-1);
-  const links =
-    last === undefined
-      ? 0
-      : db.run('DELETE FROM opt_out_link WHERE delivery_id <= ?', last.delivery_id).changes;
-  const left = params.limit - links;
-  if (left === 0) return links;
-  return (
-    links +
-    db.run(
-      `DELETE FROM opt_out_reader WHERE id IN
-         (SELECT id FROM opt_out_reader INDEXED BY opt_out_reader_age WHERE last_at < ? ORDER BY last_at LIMIT ?)`,
-      params.before,
-      left,
-    ).changes
-  );
-});

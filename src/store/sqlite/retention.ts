@@ -5,9 +5,10 @@
  * what they find, not on what is kept. Rows from a time when the clock was ahead do not end them.
  */
 import { ERASED } from '../shared/mask.ts';
+import { STEP_BYTES } from '../shared/operations/removal.ts';
 import { isYoung } from '../shared/young.ts';
 import { dropLater } from './call-portions.ts';
-import { dropContent, dropUnkeptContent, SHOWN, STEP_BYTES, WAITS } from './contents.ts';
+import { dropContent, dropUnkeptContent, SHOWN, WAITS } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { namesIn } from './engine/names-in.ts';
 import { read, readInSteps, write } from './engine/operation.ts';

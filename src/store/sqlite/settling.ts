@@ -8,10 +8,10 @@ import { toldAs } from '../shared/rows/notices.ts';
 import type { Settlement } from '../topics/queue.ts';
 import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
+import { dropOrLeaveContent } from './contents.ts';
 import { write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent, isStored } from './events.ts';
-import { dropOrLeaveContent } from './leftovers.ts';
 import { noteFact } from './notices.ts';
 import { applySignal, forgetEvidence } from './suppressions.ts';
 

@@ -191,3 +191,8 @@ export async function findNameIds(
   );
   return rows.map(({ id }) => id);
 }
+
+/** Whether an id given by a client can be one. */
+export function isId(id: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
+}

@@ -7,8 +7,13 @@ import * as audit from './audit.ts';
 import * as dmarcReports from './dmarc-reports.ts';
 import * as domains from './domains.ts';
 import * as instance from './instance.ts';
+import * as leftovers from './leftovers.ts';
 import * as limits from './limits.ts';
+import * as nodes from './nodes.ts';
 import * as people from './people.ts';
+import * as readers from './readers.ts';
+import * as returns from './returns.ts';
+import * as sandboxRules from './sandbox-rules.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
 import * as templates from './templates.ts';
 import * as tls from './tls.ts';
@@ -21,6 +26,11 @@ export const SHARED = {
   ...dmarcReports,
   ...domains,
   ...instance,
+  ...leftovers,
+  ...nodes,
+  ...readers,
+  ...sandboxRules,
+  ...returns,
   ...limits,
   ...people,
   ...smtpCredentials,

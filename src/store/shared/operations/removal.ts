@@ -3,6 +3,9 @@ import type { Db, Session } from '../operation.ts';
 import type { ColumnValue } from '../record.ts';
 import type { Work } from '../work.ts';
 
+/** Approximate octets of contents that one step deletes: a content has at most 25 MB, which takes some 10 ms. */
+export const STEP_BYTES = 16_777_216;
+
 /** Things with rows of their own, and messages whose content is no longer needed. */
 export type LeftoverKind = 'webhook' | 'template' | 'sandbox-rule' | 'content';
 

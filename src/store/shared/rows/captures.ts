@@ -8,6 +8,14 @@ import { idOf, type StoredId, type StoredTexts, textsOf } from '../stored.ts';
 export const CAPTURE_VIEW = `c.seq, c.released_at, c.released_as, c.seen_at, c.id, c.message_seq, c.inbox, c.at, c.envelope_from,
   c.envelope_to, c.prefix, c.fill, m.id AS message_id, m.lists, m.subject, m.size, m.tags, n.text AS domain`;
 
+/**
+ * Name of the token or credential of message `m`; '' if it has none any more. Their ids are UUIDs: whatever is shorter
+ * names a part of this program, such as `smtp` or `notices`.
+ */
+export const SENDER_NAME = `coalesce((SELECT t.name FROM name k JOIN token t ON t.id = k.text WHERE k.id = m.token_name_id),
+  (SELECT s.name FROM name k JOIN smtp_credential s ON s.id = k.text WHERE k.id = m.token_name_id),
+  (SELECT k.text FROM name k WHERE k.id = m.token_name_id AND length(k.text) < 36), '')`;
+
 const NARROWING = ['since', 'until', 'subject', 'from', 'tag', 'seen', 'text', 'hasFiles'] as const;
 
 export interface CaptureRow {

@@ -1,32 +1,8 @@
 /** The processes that work on the database, as rows. */
-import type { Heartbeat, LivingNode, NodeRow, NodeStore } from '../../topics/nodes.ts';
-import { record } from '../record.ts';
+import type { Heartbeat, LivingNode, NodeStore } from '../../topics/nodes.ts';
 
 /** An epoch that ended longer ago is deleted. */
 export const EPOCH_KEPT_MS = 30 * 24 * 3_600_000;
-
-/** Of one process. */
-export const MAX_LEASES_SHOWN = 1000;
-
-export const NODE = record<Omit<NodeRow, 'sending' | 'leases'>>(
-  {
-    epoch: 'plain',
-    nodeId: 'plain',
-    host: 'plain',
-    pid: 'plain',
-    version: 'plain',
-    schemaNumber: 'plain',
-    roles: 'json',
-    sources: 'json',
-    settings: 'json',
-    startedAt: 'plain',
-    heartbeatAt: 'plain',
-    endedAt: 'plain',
-    lost: 'flag',
-    beat: 'plain',
-  },
-  'n.',
-);
 
 /** Of a node that begins; its epoch and its schema are the engine's. */
 export function newNodeRow({ nodeId, now, about }: Parameters<NodeStore['beginEpoch']>[0]) {

@@ -42,6 +42,17 @@ export function toldAs(state: Settlement['state']): NoticeKind | null {
   }
 }
 
+/** A fact about a recipient, as far as the store knows it when it happens. */
+export interface Fact {
+  messageSeq: number;
+  deliveryId: number;
+  /** Column `notify` of its row. */
+  notify: number;
+  kind: NoticeKind;
+  eventSeq: number | null;
+  at: number;
+}
+
 /** A fact that a notice reports, with its recipient. */
 export interface FactRow {
   kind: number;

@@ -2,9 +2,6 @@
 import type { SandboxRule } from '../../../model/sandbox-rule.ts';
 import { record } from '../record.ts';
 
-/** Ended rules that one new rule deletes: more than it adds. */
-export const ENDED_RULES_AT_ONCE = 200;
-
 export const RULE = record<Omit<SandboxRule, 'domain' | 'reply'>>(
   {
     id: 'plain',
@@ -24,7 +21,11 @@ export const RULE = record<Omit<SandboxRule, 'domain' | 'reply'>>(
   'r.',
 );
 
+/** Everything `toRule` needs of a rule `r` and its domain's name `n`. */
+export const RULE_COLUMNS = `r.seq, ${RULE.columns}, n.text AS domain, r.reply_code, r.reply_enhanced, r.reply_text`;
+
 export interface RuleRow {
+  seq: number;
   domain: string;
   reply_code: number | null;
   reply_enhanced: string | null;

@@ -7,7 +7,7 @@
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Lane } from '../../../model/message.ts';
-import { queueLaneCode, webhookEvents } from '../../shared/codes.ts';
+import { queueLaneCode, uuidBytes, webhookEvents } from '../../shared/codes.ts';
 import type { CaptureView } from '../../topics/captures.ts';
 import type { SuppressionChange } from '../../topics/suppressions.ts';
 import type { Connection } from './connection.ts';
@@ -203,4 +203,9 @@ export function findNameIds(db: Connection, texts: readonly string[] | undefined
     if (id !== null) ids.push(id);
   }
   return ids;
+}
+
+/** The stored form of an id given by a client, or null if it is invalid. */
+export function idBytes(id: string): Uint8Array | null {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? uuidBytes(id) : null;
 }

@@ -1,0 +1,33 @@
+/** What operations that both engines have in common work on (`../../shared/operation.ts`), over a connection. */
+import type { Db as SharedDb } from '../../shared/operation.ts';
+import { awaited } from '../../shared/work.ts';
+import type { Db, Value } from './db.ts';
+import { createSharedFilter } from './filter.ts';
+import { mergedRows } from './merged.ts';
+import { findNameIds, isId, type Shared } from './session.ts';
+
+/** A connection as shared work needs it. */
+export function sharedDb(db: Db, { horizon }: Pick<Shared, 'horizon'>): SharedDb {
+  return {
+    engine: 'postgres',
+    get: <Found>(sql: string, ...values: Values) => awaited(db.get<Found>(sql, ...values)),
+    all: <Found>(sql: string, ...values: Values) => awaited(db.all<Found>(sql, ...values)),
+    run: (sql, ...values) => awaited(db.run(sql, ...values)),
+    insert: (table, row, conflict) => awaited(db.insert(table, valuesOf(row), conflict)),
+    insertId: (table, column, row) => awaited(db.insertId(table, column, valuesOf(row))),
+    put: (table, key, row) => awaited(db.put(table, key, valuesOf(row))),
+    storedId: (id) => (isId(id) ? id : null),
+    safeEventSeq: () => awaited(horizon.safe()),
+    filter: createSharedFilter,
+    nameIds: (texts) => awaited(findNameIds(db, texts)),
+    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number) {
+      const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = g.place`}${filter.and()}`;
+      return awaited(mergedRows<Found>(db, { sql, values: filter.values(), places, order }, limit));
+    },
+  };
+}
+
+type Values = Parameters<SharedDb['run']> extends [string, ...infer Rest] ? Rest : never;
+type Ranges = Parameters<SharedDb['merged']>[0];
+
+const valuesOf = (row: object) => row as Readonly<Record<string, Value>>;

@@ -1,0 +1,34 @@
+/** What operations that both engines have in common work on (`../../shared/operation.ts`), over a connection. */
+import type { Db } from '../../shared/operation.ts';
+import { done } from '../../shared/work.ts';
+import type { Connection } from './connection.ts';
+import { createSharedFilter } from './filter.ts';
+import { mergedRows } from './merged.ts';
+import { findNameIds, idBytes } from './session.ts';
+
+/** A connection as shared work needs it. */
+export function sharedDb(db: Connection): Db {
+  return {
+    engine: 'sqlite',
+    get: <Found>(sql: string, ...values: Values) => done(db.get<Found>(sql, ...values)),
+    all: <Found>(sql: string, ...values: Values) => done(db.all<Found>(sql, ...values)),
+    run: (sql, ...values) => done(db.run(sql, ...values).changes),
+    insert: (table, row, conflict) => done(db.insert(table, row, conflict).changes),
+    insertId: (table, _, row) => done(db.insert(table, row).lastId),
+    put: (table, key, row) => done(db.put(table, key, row).changes),
+    storedId: idBytes,
+    safeEventSeq: () => done(Number.MAX_SAFE_INTEGER),
+    filter: createSharedFilter,
+    nameIds: (texts) => done(findNameIds(db, texts)),
+    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number) {
+      const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = ?`}${filter.and()}`;
+      const each =
+        places === undefined ? [[]] : [...new Set<string | number>(places)].map((place) => [place]);
+      const values = each.map((place) => [...place, ...filter.values()]);
+      return done(mergedRows<Found>(db, { sql, values, order }, limit));
+    },
+  };
+}
+
+type Values = Parameters<Db['run']> extends [string, ...infer Rest] ? Rest : never;
+type Ranges = Parameters<Db['merged']>[0];
