@@ -157,7 +157,7 @@ describe('a quota', () => {
     { period: 'minute' as const, used: 5, resetAt: NOW + 300 },
     { period: 'hour' as const, used: 5, resetAt: NOW + 90_500 },
   ];
-  const store = { quotaUse: async () => uses } as never;
+  const store = { quotaUses: async () => [uses] } as never;
 
   it('lets through what just fits, and what has no limit', async () => {
     await requireQuota(store, made(), none);

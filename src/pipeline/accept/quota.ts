@@ -25,13 +25,13 @@ export function quotaExceeded({ domain, period, max, left, resetAt }: QuotaRefus
 
 /** Throws AppError quota-exceeded if the message would not fit; counts nothing. */
 export async function requireQuota(
-  store: Pick<Store, 'quotaUse'>,
+  store: Pick<Store, 'quotaUses'>,
   message: NewMessage,
   limits: QuotaLimits,
 ): Promise<void> {
   const { domain, createdAt: now } = message;
   const count = chargedRecipients(message);
-  const uses = await store.quotaUse({ domain, now });
+  const [uses = []] = await store.quotaUses({ domains: [domain], now });
   for (const { period } of QUOTA_PERIODS) {
     const max = limits[period];
     const use = uses.find((each) => each.period === period);

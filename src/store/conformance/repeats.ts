@@ -50,7 +50,7 @@ export function describeRepeats({ store }: Suite): void {
       );
       expect(result.kind).toBe('committed');
       expect(await messagesOf(store)).toHaveLength(2);
-      const uses = await store.quotaUse({ domain: 'example.com', now });
+      const uses = (await store.quotaUses({ domains: ['example.com'], now })).flat();
       expect(uses.find(({ period }) => period === 'hour')?.used).toBe(2);
       expect(await kindsOf(store)).toEqual(['accepted', 'accepted', 'accepted']);
     });

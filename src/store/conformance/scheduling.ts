@@ -179,7 +179,7 @@ export function describeScheduling({ store, reopen }: Suite): void {
         idempotency: key === undefined ? null : idempotency({ key, createdAt: now }),
       });
     const used = async (now: number, domain = 'example.com') =>
-      (await store.quotaUse({ domain, now })).map((use) => [use.period, use.used]);
+      (await store.quotaUses({ domains: [domain], now })).flat().map((use) => [use.period, use.used]);
     const usedByAll = async (domains: readonly string[], now: number) =>
       (await store.quotaUses({ domains, now })).map((uses) => uses.map((use) => use.used));
     const hour = Math.ceil(T0 / (24 * HOUR)) * 24 * HOUR;

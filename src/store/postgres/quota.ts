@@ -89,11 +89,6 @@ export const quotaUses = read('quotaUses', async (db, params) => {
   );
 });
 
-export const quotaUse = read('quotaUse', async (db, { domain, now }, shared) => {
-  const [use] = await quotaUses(db, { domains: [domain], now }, shared);
-  return use ?? [];
-});
-
 /** The stored windows that have not ended; otherwise a new one. */
 async function windowsOf(db: Db, domainIds: readonly number[], lock: 'FOR UPDATE' | '') {
   const rows = await db.all<{ domain_id: number; period: number; started_at: number; used: number }>(

@@ -37,19 +37,17 @@ export function charge(session: Session, charges: readonly QuotaCharge[]): Excee
   return null;
 }
 
-export const quotaUses = read('quotaUses', 'by key', (db, params) => {
-  return params.domains.map((domain) => quotaUse(db, { domain, now: params.now }));
-});
-
-export const quotaUse = read('quotaUse', 'by key', (db, params) => {
-  const domainId = findNameId(db, params.domain);
-  return QUOTA_PERIODS.map(({ period, code, ms }) => {
-    const start = windowStart(params.now, ms);
-    const { startedAt, used } =
-      domainId === null ? { startedAt: start, used: 0 } : windowOf(db, domainId, code, start);
-    return { period, used, resetAt: startedAt + ms };
-  });
-});
+export const quotaUses = read('quotaUses', 'by key', (db, { domains, now }) =>
+  domains.map((domain) => {
+    const domainId = findNameId(db, domain);
+    return QUOTA_PERIODS.map(({ period, code, ms }) => {
+      const start = windowStart(now, ms);
+      const { startedAt, used } =
+        domainId === null ? { startedAt: start, used: 0 } : windowOf(db, domainId, code, start);
+      return { period, used, resetAt: startedAt + ms };
+    });
+  }),
+);
 
 /** The stored window if it has not ended, otherwise a new one. */
 function windowOf(db: Connection, domainId: number, code: number, start: number) {

@@ -130,9 +130,7 @@ export interface AcceptanceStore {
     /** These messages are a notice: its facts are reported with this commit, and never twice. */
     tells?: ToldNotice;
   }): Promise<CommitResult>;
-  /** What a domain has used of the current windows; unused windows are included. */
-  quotaUse(params: { domain: string; now: number }): Promise<readonly QuotaUse[]>;
-  /** The same of several domains, in their order. */
+  /** What domains have used of the current windows, in their order; unused windows are included. */
   quotaUses(params: { domains: readonly string[]; now: number }): Promise<readonly (readonly QuotaUse[])[]>;
   /** The stored answer for a key, without committing anything; null = the key is free. */
   findIdempotent(params: {
