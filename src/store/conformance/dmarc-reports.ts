@@ -6,7 +6,7 @@ import { type Suite, T0 } from './fixtures.ts';
 
 const DOMAIN = 'example.com';
 
-function report(more: Partial<DmarcReport> = {}): DmarcReport {
+export function report(more: Partial<DmarcReport> = {}): DmarcReport {
   return {
     reporter: 'Receiver',
     signedBy: 'receiver.example',

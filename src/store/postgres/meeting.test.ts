@@ -6,6 +6,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import type { EventKind } from '../../model/event.ts';
+import { report as dmarcReport } from '../conformance/dmarc-reports.ts';
 import {
   claimCalls,
   commit,
@@ -116,6 +117,21 @@ describePostgres('operations on the same rows', () => {
       );
       expect([changed?.role, added]).toEqual(['viewer', 'ended']);
     }));
+
+  it('a DMARC report that two nodes receive at once', async () => {
+    const name = 'example.com';
+    const domain = { name, status: 'Pending', verifiedBy: null, verifyToken: name } as const;
+    await one.addDomain({ ...domain, settings: {}, keys: [], now: T0 });
+    const limits = { recentSince: T0, maxOfSigner: 9, maxOfAll: 9 };
+    const add = (store: Store) => store.addDmarcReport({ domain: name, report: dmarcReport(), ...limits });
+    const held = 'LOCK TABLE dmarc_report IN SHARE MODE; SELECT FROM domain';
+    const answers = await meet(
+      held,
+      () => add(one),
+      () => add(two),
+    );
+    expect(answers.sort()).toEqual(['added', 'known']);
+  });
 
   it('a call that ends while it is asked for again', () =>
     withoutCircle(async () => {

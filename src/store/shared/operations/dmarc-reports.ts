@@ -37,8 +37,7 @@ export const addDmarcReport = write('addDmarcReport', 'by key', { synced: true }
   );
   if (recent !== undefined && (recent.n >= maxOfAll || recent.own >= maxOfSigner)) return 'full';
   const row = { domain_id: domainId, ...DMARC_REPORT.row(report) };
-  yield* db.insert('dmarc_report', row, 'ON CONFLICT DO NOTHING');
-  return 'added';
+  return (yield* db.insert('dmarc_report', row, 'ON CONFLICT DO NOTHING')) === 0 ? 'known' : 'added';
 });
 
 export const listDmarcReports = read(
