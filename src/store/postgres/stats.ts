@@ -19,7 +19,7 @@ import {
 import type { StatsCount, StatsGroupBy } from '../topics/stats.ts';
 import { int2s, int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
-import { domainIdsIn, domainsIn } from './engine/domains-in.ts';
+import { domainsIn, knownIn } from './engine/domains-in.ts';
 import { firstOf } from './engine/eras.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId, findNameIds } from './engine/session.ts';
@@ -119,18 +119,21 @@ export const purgeSums = write('purgeSums', async ({ db }, { domain, before, lim
 });
 
 /**
- * $1: domains, $2: kinds, $3, $4: from and to, $5: interval, $6: with the sandbox, $7: groups that are named, $8: where the
- * sums by hour begin, $9: with the events of domains that have no sums yet. The name of the groups that are not named is null.
+ * $1: domains, or null for all, $2: kinds, $3, $4: from and to, $5: interval, $6: with the sandbox, $7: groups that are named, $8: where the
+ * sums by hour begin. The name of the groups that are not named is null.
  */
 function countSql(groupBy: StatsGroupBy | 'none'): string {
   const { column, joins } = GROUPS[groupBy];
   const breakdown = BREAKDOWN_OF[groupBy];
-  const sums = (span: number, from: string, to: string) => `SELECT s.* FROM unnest($1::int8[]) g (domain_id)
+  const sums = (span: number, from: string, to: string) => `SELECT s.* FROM asked g
     CROSS JOIN LATERAL (SELECT domain_id, at, kind, sandbox, name, n FROM event_sum WHERE domain_id = g.domain_id
       AND breakdown = ${BREAKDOWNS[breakdown]} AND span = ${span} AND at >= ${from} AND at < ${to} OFFSET 0) s`;
-  const behind = `seq > ${SUMMED_UP_TO} AND ($9 OR domain_id = ANY ($1::int8[])) AND kind = ANY ($2::int2[])
+  const behind = `seq > ${SUMMED_UP_TO} AND ($1::int8[] IS NULL OR domain_id = ANY ($1::int8[])) AND kind = ANY ($2::int2[])
     AND at >= $3 AND at < $4`;
-  return `WITH counted AS MATERIALIZED (${counted(behind)}),
+  return `WITH RECURSIVE ${knownIn('event_sum')},
+    asked (domain_id) AS MATERIALIZED (
+      SELECT unnest($1::int8[]) UNION ALL SELECT id FROM known WHERE $1::int8[] IS NULL AND id IS NOT NULL),
+    counted AS MATERIALIZED (${counted(behind)}),
     grouped AS MATERIALIZED (
       SELECT s.at / $5::int8 AS bucket, s.kind, ${column} AS name, sum(s.n) AS n
       FROM (${sums(DAY_MS, '$3', '$8')} UNION ALL ${sums(HOUR_MS, '$8', '$4')} UNION ALL
@@ -152,7 +155,6 @@ export const stats = read('stats', { lane: 'search' }, async (db, params) => {
     return { kind: 'too-many', of: 'unsummed' };
   }
   const asked = await findNameIds(db, params.domains);
-  const domainIds = asked ?? (await domainIdsIn(db, 'event_sum'));
   const firstHour = spansOf({ from, to, intervalMs }).find(({ span }) => span === HOUR_MS)?.from ?? to;
   const rows = await db.all<{
     name: string | null;
@@ -163,8 +165,15 @@ export const stats = read('stats', { lane: 'search' }, async (db, params) => {
     counts: number;
   }>(
     countSql(params.groupBy ?? 'none'),
-    ...[int8s(domainIds), int2s(params.kinds.map(eventKindCode.of)), from, to, intervalMs, includeSandbox],
-    ...[maxGroups, firstHour, asked === undefined],
+    ...[
+      asked === undefined ? null : int8s(asked),
+      int2s(params.kinds.map(eventKindCode.of)),
+      from,
+      to,
+      intervalMs,
+      includeSandbox,
+    ],
+    ...[maxGroups, firstHour],
   );
   const [first] = rows;
   // An event counts under each of its tags.

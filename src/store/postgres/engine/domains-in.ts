@@ -11,6 +11,13 @@ type Table =
   | 'suppression'
   | 'suppression_evidence';
 
+/** A recursive CTE: their numbers, then null. */
+export const knownIn = (table: Table): string => `known (id) AS (
+    (SELECT domain_id FROM ${table} ORDER BY domain_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t.domain_id FROM ${table} t WHERE t.domain_id > known.id ORDER BY t.domain_id LIMIT 1) FROM known
+    WHERE known.id IS NOT NULL)`;
+
 /** Their numbers, up to a limit. */
 export async function domainIdsIn(
   db: Db,
@@ -18,12 +25,7 @@ export async function domainIdsIn(
   limit: number = Number.MAX_SAFE_INTEGER,
 ): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
-    `WITH RECURSIVE known (id) AS (
-       (SELECT domain_id FROM ${table} ORDER BY domain_id LIMIT 1)
-       UNION ALL
-       SELECT (SELECT t.domain_id FROM ${table} t WHERE t.domain_id > known.id ORDER BY t.domain_id LIMIT 1) FROM known
-       WHERE known.id IS NOT NULL
-     ) SELECT id FROM known WHERE id IS NOT NULL LIMIT $1`,
+    `WITH RECURSIVE ${knownIn(table)} SELECT id FROM known WHERE id IS NOT NULL LIMIT $1`,
     limit,
   );
   return rows.map(({ id }) => id);
