@@ -211,7 +211,7 @@ export function describeCalls({ store }: Suite): void {
       await createWebhook(store, { events: ['delivery'] });
       await createWebhook(store, { events: ['system'], domain: 'example.org' });
       await commitOne(store);
-      const disabled = event('webhook.disabled', T0 + 100, { detail: { webhookId: call.webhook.id } });
+      const disabled = event('webhook.disabled', T0 + HOUR, { detail: { webhookId: call.webhook.id } });
       await settle(call, {
         state: 'failed',
         responseCode: 410,

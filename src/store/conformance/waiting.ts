@@ -16,7 +16,7 @@ export function describeWaiting({ store }: Suite): void {
 
   describe('what waits', () => {
     it('is told queue by queue, the earliest due first, by age and reason', async () => {
-      expect(await ask()).toEqual({ queues: [], more: false });
+      expect(await ask({ now: T0 })).toEqual({ queues: [], more: false });
       await commitOne(store, { recipients: due(T0 + 5) });
       await commitOne(store, {
         createdAt: T0 + 1,

@@ -21,35 +21,29 @@ import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';
 import { LIVING } from './nodes.ts';
+import { floorFor, valuesOf, WAITING_HOOKS, waitingOf } from './queue.ts';
 
 /** More than the rows of a claim and the few domains that have used up their share. */
 const HOOKS_PER_CLAIM = 1000;
-
-/** Webhooks with pending calls, with the first due time of each: one step of the index for each webhook. */
-const WAITING_HOOKS = `step (id, due_at) AS (
-    (SELECT webhook_id, due_at FROM webhook_call WHERE state = 0 ORDER BY webhook_id, due_at LIMIT 1)
-    UNION ALL
-    SELECT f.webhook_id, f.due_at FROM step CROSS JOIN LATERAL (
-      SELECT c.webhook_id, c.due_at FROM webhook_call c WHERE c.state = 0 AND c.webhook_id > step.id
-      ORDER BY c.webhook_id, c.due_at LIMIT 1) f)`;
 
 /** Condition on webhook `w`: it is enabled, and the calls that waited while it was off are prepared. */
 const READY = 'w.enabled AND NOT EXISTS (SELECT FROM webhook_resume r WHERE r.webhook_id = w.id)';
 
 const DUE_CALLS =
-  'SELECT c.id, c.due_at FROM webhook_call c WHERE c.state = 0 AND c.webhook_id = h.id AND c.due_at <= $2';
+  'SELECT c.id, c.due_at FROM webhook_call c WHERE c.state = 0 AND c.webhook_id = h.id AND c.due_at >= h.due_at AND c.due_at <= $2';
 
 /**
  * $1: epoch, $2: now, $3: limit, $4: webhooks and $5: domains to leave out. Each webhook first gets an equal share, which
  * is locked while it is read, so that several nodes share them; what is left of the limit goes to the first that have more.
+ * $6: the floor.
  */
-const CLAIM_CALLS = `WITH RECURSIVE ${WAITING_HOOKS},
+const CLAIM_CALLS = `${waitingOf('webhook_call', ['$6', '$7', '$8'])},
   due AS MATERIALIZED (
-    SELECT w.id, w.domain_id, s.due_at FROM step s JOIN webhook w ON w.id = s.id JOIN name n ON n.id = w.domain_id
+    SELECT w.id, w.domain_id, s.due_at FROM waiting s JOIN webhook w ON w.id = s.id JOIN name n ON n.id = w.domain_id
     WHERE s.due_at <= $2 AND ${READY} AND w.id <> ALL ($4::int8[]) AND n.text <> ALL ($5::text[]) AND ${LIVING('$1::int8')}
     ORDER BY s.due_at, w.id LIMIT ${HOOKS_PER_CLAIM}),
   hook AS MATERIALIZED (
-    SELECT id, row_number() OVER (ORDER BY turn, due_at, id) AS place FROM (
+    SELECT id, due_at, row_number() OVER (ORDER BY turn, due_at, id) AS place FROM (
       SELECT id, due_at, row_number() OVER (PARTITION BY domain_id ORDER BY due_at, id) AS turn FROM due) t
     ORDER BY place LIMIT $3),
   share AS MATERIALIZED (
@@ -72,36 +66,35 @@ const CLAIM_CALLS = `WITH RECURSIVE ${WAITING_HOOKS},
     JOIN event e ON e.seq = c.event_seq ${EVENT_VIEW_JOINS}
   ORDER BY c.is_more, c.place, c.due_at, c.id`;
 
-export const claimCalls = write(
-  'claimCalls',
-  { lane: 'claim', whole: true },
-  async ({ db, isOver }, params) => {
-    const { epoch, now, limit, excludeWebhooks, excludeDomains = [] } = params;
-    if (isOver(epoch)) return [];
-    const rows = await db.all<WebhookRow & EventViewRow & { call_id: number; tries: number }>(
-      CLAIM_CALLS,
-      epoch,
-      now,
-      limit,
-      int8s(excludeWebhooks),
-      texts(excludeDomains),
-    );
-    const known = createKnownLists();
-    return rows.map((row) => ({
-      id: row.call_id,
-      epoch,
-      webhook: toWebhook(row),
-      tries: row.tries,
-      event: toEventView(row, known),
-    }));
-  },
-);
+export const claimCalls = write('claimCalls', { lane: 'claim', whole: true }, async (session, params) => {
+  const { db, isOver } = session;
+  const { epoch, now, limit, excludeWebhooks, excludeDomains = [] } = params;
+  if (isOver(epoch)) return [];
+  const rows = await db.all<WebhookRow & EventViewRow & { call_id: number; tries: number }>(
+    CLAIM_CALLS,
+    epoch,
+    now,
+    limit,
+    int8s(excludeWebhooks),
+    texts(excludeDomains),
+    ...valuesOf(await floorFor(db, session, 'webhook_call', now)),
+  );
+  const known = createKnownLists();
+  return rows.map((row) => ({
+    id: row.call_id,
+    epoch,
+    webhook: toWebhook(row),
+    tries: row.tries,
+    event: toEventView(row, known),
+  }));
+});
 
-export const nextCallDueAt = read('nextCallDueAt', async (db) => {
+export const nextCallDueAt = read('nextCallDueAt', async (db, _params, { waitingFloors }) => {
   const row = await db.get<{ due_at: number | null }>(
-    `WITH RECURSIVE ${WAITING_HOOKS}
+    `${WAITING_HOOKS}
      SELECT CASE WHEN EXISTS (SELECT FROM later_call) OR EXISTS (SELECT FROM webhook_resume) THEN 0
-       ELSE (SELECT min(s.due_at) FROM step s JOIN webhook w ON w.id = s.id WHERE ${READY}) END AS due_at`,
+       ELSE (SELECT min(s.due_at) FROM waiting s JOIN webhook w ON w.id = s.id WHERE ${READY}) END AS due_at`,
+    ...valuesOf(waitingFloors.webhook_call),
   );
   return row?.due_at ?? null;
 });

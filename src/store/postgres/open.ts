@@ -77,6 +77,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const prepared = await prepareDatabase();
   const connections = createConnections(url, statements, clock, prepared, {
     async prepare(link, isOther) {
+      shared.lookAgain();
       await knowPlace(link, isOther);
       if (isOther) await keepEras(link, clock);
     },

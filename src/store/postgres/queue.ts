@@ -11,29 +11,103 @@ import { eventKindCode } from '../shared/codes.ts';
 import { type ClaimRow, claimedDelivery, HURRIED_ROWS, hintOf, type QueueRow } from '../shared/rows/queue.ts';
 import { MOST_CALLS } from './call-portions.ts';
 import { int8s } from './engine/arrays.ts';
+import type { Db } from './engine/db.ts';
 import { read, write } from './engine/operation.ts';
-import type { Session, Shared } from './engine/session.ts';
+import { NO_FLOOR, type Session, type Shared, type WaitingFloor } from './engine/session.ts';
 import { storingEvents, TAKE_XID } from './events.ts';
 import { LIVING } from './nodes.ts';
 import { reasonsFor } from './suppressions.ts';
 
-/** Queues with waiting rows, with the first due time of each: one step of the index for each queue. */
-export const WAITING_QUEUES = `WITH RECURSIVE step (queue_id, due_at) AS (
-    (SELECT queue_id, due_at FROM delivery WHERE state = 0 ORDER BY queue_id, due_at LIMIT 1)
+/** What waits: recipients in queues, calls of webhooks. */
+const WAITING = {
+  /**
+   * What becomes due is at most as old as the clocks of nodes may differ, and as what a transaction or a wait for the database
+   * takes.
+   */
+  delivery: { of: 'queue_id', behindMs: 120_000, renewEveryMs: 30_000, wholeEveryMs: 5 * 60_000 },
+  /** Read for every claim. */
+  webhook_call: { of: 'webhook_id', behindMs: 30_000, renewEveryMs: 5_000, wholeEveryMs: 60_000 },
+} as const;
+
+/** With more queues of overdue mail than this, the floor stays. */
+const MOST_BEHIND = 20_000;
+const EARLIEST = Number.MIN_SAFE_INTEGER;
+
+/**
+ * Queues or webhooks (`id`) with waiting rows, with the first due time of each: one step of the index for each. `values`:
+ * where the `valuesOf` a floor are. Entries before the floor are passed without a look at their rows.
+ */
+export const waitingOf = (table: keyof typeof WAITING, values = ['?', '?', '?']): string => {
+  const first = (condition: string) => `SELECT t.${WAITING[table].of}, t.due_at FROM ${table} t
+    WHERE t.state = 0 AND ${condition} ORDER BY t.${WAITING[table].of}, t.due_at LIMIT 1`;
+  return `WITH RECURSIVE step (id, due_at, floor) AS (
+    SELECT 0::int8, NULL::int8, ${values[0]}::int8
     UNION ALL
-    SELECT f.queue_id, f.due_at FROM step CROSS JOIN LATERAL (
-      SELECT d.queue_id, d.due_at FROM delivery d WHERE d.state = 0 AND d.queue_id > step.queue_id
-      ORDER BY d.queue_id, d.due_at LIMIT 1) f)`;
+    SELECT f.*, step.floor FROM step CROSS JOIN LATERAL (
+      ${first(`t.${WAITING[table].of} > step.id AND t.due_at >= step.floor`)}) f),
+  waiting (id, due_at) AS MATERIALIZED (
+    SELECT id, min(due_at) FROM (
+      SELECT id, due_at FROM step WHERE due_at IS NOT NULL
+      UNION ALL
+      SELECT f.* FROM unnest(${values[1]}::int8[], ${values[2]}::int8[]) g (id, due_at) CROSS JOIN LATERAL (
+        ${first(`t.${WAITING[table].of} = g.id AND t.due_at >= g.due_at`)}) f) s
+    GROUP BY id)`;
+};
+
+const WAITING_QUEUES = waitingOf('delivery');
+export const WAITING_HOOKS = waitingOf('webhook_call');
+
+export const valuesOf = ({ dueAt, behind }: WaitingFloor): [number, Buffer, Buffer] => [
+  dueAt,
+  int8s(behind.map(({ id }) => id)),
+  int8s(behind.map(({ due_at: at }) => at)),
+];
+
+/** How many rows wait in a row of `waiting`: from its first due time on. */
+export const countOf = (table: keyof typeof WAITING, w: string): string =>
+  `(SELECT count(*) FROM ${table} t WHERE t.state = 0 AND t.${WAITING[table].of} = ${w}.id AND t.due_at >= ${w}.due_at)`;
+
+/**
+ * For a search of all queues or webhooks. While some snapshot is open (a copy by pg_dump), what was claimed since stays in the
+ * index: a search begins where the last one found the first rows, and all entries are looked at only now and then. What fell
+ * due before the floor all the same is found then, where no hint names its queue.
+ */
+export async function floorFor(
+  db: Db,
+  { waitingFloors }: Shared,
+  table: keyof typeof WAITING,
+  now: number,
+): Promise<WaitingFloor> {
+  const { behindMs, renewEveryMs, wholeEveryMs } = WAITING[table];
+  const floor = waitingFloors[table];
+  // The clock was set back.
+  if (floor.dueAt > now - behindMs / 2) Object.assign(floor, NO_FLOOR);
+  else if (now - floor.renewedAt < renewEveryMs) return floor;
+  const isWhole = now - floor.wholeAt >= wholeEveryMs;
+  const from = valuesOf(isWhole ? NO_FLOOR : floor);
+  // Not again at once if it fails, as it takes too long.
+  Object.assign(floor, { renewedAt: now, wholeAt: isWhole ? now : floor.wholeAt });
+  const dueAt = now - behindMs;
+  const behind = await db.all<{ id: number; due_at: number }>(
+    `${waitingOf(table)} SELECT * FROM waiting WHERE due_at < ? LIMIT ?`,
+    ...from,
+    dueAt,
+    MOST_BEHIND + 1,
+  );
+  if (behind.length <= MOST_BEHIND && dueAt > floor.dueAt) Object.assign(floor, { dueAt, behind });
+  return floor;
+}
 
 const QUEUE_COLUMNS =
   'SELECT q.id, w.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key';
-const QUEUE_JOINS = 'JOIN dest_queue q ON q.id = w.queue_id JOIN name n ON n.id = q.sender_domain';
+const QUEUE_JOINS = 'JOIN dest_queue q ON q.id = w.id JOIN name n ON n.id = q.sender_domain';
 
-export const dueQueues = read('dueQueues', async (db, { dueBefore, limit, after }) => {
+export const dueQueues = read('dueQueues', async (db, { dueBefore, limit, after }, shared) => {
   const rows = await db.all<QueueRow>(
-    `${WAITING_QUEUES} ${QUEUE_COLUMNS} FROM step w ${QUEUE_JOINS}
-     WHERE (w.due_at, w.queue_id) > ($1::int8, $2::int8) AND w.due_at <= $3 ORDER BY w.due_at, w.queue_id LIMIT $4`,
-    after?.nextDueAt ?? Number.MIN_SAFE_INTEGER,
+    `${WAITING_QUEUES} ${QUEUE_COLUMNS} FROM waiting w ${QUEUE_JOINS}
+     WHERE (w.due_at, w.id) > (?::int8, ?::int8) AND w.due_at <= ? ORDER BY w.due_at, w.id LIMIT ?`,
+    ...valuesOf(await floorFor(db, shared, 'delivery', dueBefore)),
+    after?.nextDueAt ?? EARLIEST,
     after?.queueId ?? 0,
     dueBefore,
     limit,
@@ -46,9 +120,9 @@ export const dueAmong = read('dueAmong', async (db, { queueIds, now, dueBefore }
   const ids = [...new Set(queueIds)];
   const rows = await db.all<QueueRow>(
     `${QUEUE_COLUMNS} FROM unnest($1::int8[], $3::int8[]) g (id, floor) CROSS JOIN LATERAL (
-       SELECT d.queue_id, d.due_at FROM delivery d WHERE d.state = 0 AND d.queue_id = g.id AND d.due_at >= g.floor
+       SELECT d.queue_id AS id, d.due_at FROM delivery d WHERE d.state = 0 AND d.queue_id = g.id AND d.due_at >= g.floor
        ORDER BY d.queue_id, d.due_at LIMIT 1) w ${QUEUE_JOINS}
-     WHERE w.due_at <= $2 ORDER BY w.due_at, w.queue_id`,
+     WHERE w.due_at <= $2 ORDER BY w.due_at, w.id`,
     int8s(ids),
     dueBefore,
     int8s(ids.map((id) => floorOf(claimFloors, id, now)?.dueAt ?? EARLIEST)),
@@ -60,13 +134,20 @@ export const dueAmong = read('dueAmong', async (db, { queueIds, now, dueBefore }
 });
 
 /** How many recipients wait, are being sent, and how many calls are pending. */
-export const queueCounts = read('queueCounts', { lane: 'count' }, async (db, { now }) => {
+export const queueCounts = read('queueCounts', { lane: 'count' }, async (db, { now }, shared) => {
+  const [queues, hooks] = [
+    await floorFor(db, shared, 'delivery', now),
+    await floorFor(db, shared, 'webhook_call', now),
+  ];
   const row = await db.get<{ due_at: number | null; waiting: number; sending: number; calls: number }>(
-    `${WAITING_QUEUES} SELECT (SELECT min(due_at) FROM step) AS due_at,
-       (SELECT count(*) FROM delivery WHERE state = 0) AS waiting,
+    `${WAITING_QUEUES} SELECT (SELECT min(due_at) FROM waiting) AS due_at,
+       (SELECT coalesce(sum(${countOf('delivery', 'w')}), 0)::int8 FROM waiting w) AS waiting,
        (SELECT count(*) FROM delivery WHERE state = 1) AS sending,
-       (SELECT count(*) FROM webhook_call WHERE state = 0) + (SELECT count(*) FROM webhook_call WHERE state = 1)
+       (${WAITING_HOOKS} SELECT coalesce(sum(${countOf('webhook_call', 'w')}), 0)::int8 FROM waiting w)
+         + (SELECT count(*) FROM webhook_call WHERE state = 1)
          + (SELECT coalesce(sum(json_array_length(webhooks::json)), 0) FROM later_call) AS calls`,
+    ...valuesOf(queues),
+    ...valuesOf(hooks),
   );
   const { due_at: dueAt = null, waiting = 0, sending = 0, calls = 0 } = row ?? {};
   return {
@@ -127,8 +208,6 @@ const CLAIM_DUE = `WITH ${TAKE_XID},
 const FLOOR_MS = 2_000;
 /** After this time, the searches of a queue begin at its first row again. */
 const FLOOR_FOR_MS = 10_000;
-const EARLIEST = Number.MIN_SAFE_INTEGER;
-
 type Floors = Shared['claimFloors'];
 
 /** undefined: the search begins at the first row. */

@@ -10,15 +10,15 @@ import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
 import { type ParamsOf, read } from './engine/operation.ts';
-import { findNameIds } from './engine/session.ts';
-import { WAITING_QUEUES } from './queue.ts';
+import { findNameIds, type Shared } from './engine/session.ts';
+import { countOf, floorFor, valuesOf, waitingOf } from './queue.ts';
 
 /** Rows that one query reads. */
 const ROWS_AT_ONCE = 2000;
 
-export const waitingQueues = read('waitingQueues', { lane: 'search' }, async (db, params) => {
+export const waitingQueues = read('waitingQueues', { lane: 'search' }, async (db, params, shared) => {
   const { limit, rowsPerQueue, now, ageLimitsMs } = params;
-  const found = await matchingQueues(db, params);
+  const found = await matchingQueues(db, shared, params);
   const queues: WaitingQueue[] = [];
   const atOnce = Math.max(1, Math.floor(ROWS_AT_ONCE / (rowsPerQueue + 1)));
   for (let start = 0; start < Math.min(found.length, limit); start += atOnce) {
@@ -40,13 +40,14 @@ export const waitingQueues = read('waitingQueues', { lane: 'search' }, async (db
 });
 
 /** Along the same index, only counted. */
-export const waitingCounts = read('waitingCounts', { lane: 'search' }, async (db, params) => {
-  const found = await matchingQueues(db, params);
+export const waitingCounts = read('waitingCounts', { lane: 'search' }, async (db, params, shared) => {
+  const found = await matchingQueues(db, shared, params);
   const shown = found.slice(0, params.limit);
   const rows = await db.all<{ waiting: number }>(
-    `SELECT (SELECT count(*) FROM delivery d WHERE d.state = 0 AND d.queue_id = g.id) AS waiting
-     FROM unnest($1::int8[]) WITH ORDINALITY g (id, place) ORDER BY g.place`,
+    `SELECT ${countOf('delivery', 'g')} AS waiting
+     FROM unnest($1::int8[], $2::int8[]) WITH ORDINALITY g (id, due_at, place) ORDER BY g.place`,
     int8s(shown.map(({ id }) => id)),
+    int8s(shown.map(({ dueAt }) => dueAt)),
   );
   const queues = shown.flatMap(({ lane, senderDomain, recipientDomain, routeKey }, i) => {
     const waiting = rows[i]?.waiting ?? 0;
@@ -59,6 +60,8 @@ export const waitingCounts = read('waitingCounts', { lane: 'search' }, async (db
 
 interface QueueRow {
   id: number;
+  /** Of its first row. */
+  dueAt: number;
   lane: number;
   senderDomain: string;
   recipientDomain: string;
@@ -68,16 +71,22 @@ interface QueueRow {
 /** Queues with waiting rows, earliest due first, one more than requested. */
 async function matchingQueues(
   db: Db,
-  params: Pick<ParamsOf<'waitingQueues'>, 'domains' | 'recipientDomains' | 'limit'>,
+  shared: Shared,
+  params: Pick<ParamsOf<'waitingQueues'>, 'domains' | 'recipientDomains' | 'limit'> & { now?: number },
 ): Promise<QueueRow[]> {
   const filter = createFilter();
   filter.oneOf('q.sender_domain', await findNameIds(db, params.domains));
   filter.oneOf('q.recipient_domain', params.recipientDomains);
   return db.all(
-    `${WAITING_QUEUES} SELECT q.id, q.lane, n.text AS "senderDomain", q.recipient_domain AS "recipientDomain",
+    `${waitingOf('delivery')} SELECT q.id, w.due_at AS "dueAt", q.lane, n.text AS "senderDomain", q.recipient_domain AS "recipientDomain",
        q.route_key AS "routeKey"
-     FROM step w JOIN dest_queue q ON q.id = w.queue_id JOIN name n ON n.id = q.sender_domain
-     ${filter.where()} ORDER BY w.due_at, w.queue_id LIMIT ?`,
+     FROM waiting w JOIN dest_queue q ON q.id = w.id JOIN name n ON n.id = q.sender_domain
+     ${filter.where()} ORDER BY w.due_at, w.id LIMIT ?`,
+    ...valuesOf(
+      params.now === undefined
+        ? shared.waitingFloors.delivery
+        : await floorFor(db, shared, 'delivery', params.now),
+    ),
     ...filter.values(),
     params.limit + 1,
   );
@@ -90,11 +99,12 @@ async function rowsOf(
   limit: number,
 ): Promise<ReadonlyMap<number, WaitingRow[]>> {
   const rows = await db.all<WaitingRow & { id: number }>(
-    `SELECT g.id, f.* FROM unnest($1::int8[]) g (id) CROSS JOIN LATERAL (
+    `SELECT g.id, f.* FROM unnest($1::int8[], $2::int8[]) g (id, due_at) CROSS JOIN LATERAL (
        SELECT m.created_at, d.due_at, d.wait_reason, d.last_reply
        FROM delivery d JOIN message m ON m.seq = d.message_seq
-       WHERE d.state = 0 AND d.queue_id = g.id ORDER BY d.due_at LIMIT $2) f`,
+       WHERE d.state = 0 AND d.queue_id = g.id AND d.due_at >= g.due_at ORDER BY d.due_at LIMIT $3) f`,
     int8s(queues.map(({ id }) => id)),
+    int8s(queues.map(({ dueAt }) => dueAt)),
     limit,
   );
   return Map.groupBy(rows, ({ id }) => id);

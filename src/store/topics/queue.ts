@@ -108,7 +108,11 @@ export interface QueueStore {
    * `limit` rows per call; to be called until it is done. Costs nothing if the tags are unchanged.
    */
   refile(params: { tags: readonly string[]; limit: number }): Promise<{ done: boolean; moved: number }>;
-  /** Queues with a queued row due at or before `dueBefore`, earliest first, after the last one of the previous page. */
+  /**
+   * Queues with a queued row due at or before `dueBefore`, earliest first, after the last one of the previous page. What
+   * begins to wait when it has been due for over a minute may be found five minutes later, if no hint names its queue; the
+   * same applies to the searches of all queues below.
+   */
   dueQueues(params: {
     dueBefore: number;
     limit: number;

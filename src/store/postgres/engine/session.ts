@@ -47,7 +47,27 @@ export interface Shared {
   captureHorizon: Horizon;
   /** By queue, the due time at which its next search begins, and since when searches begin later; see `claimDue`. */
   claimFloors: Map<number, { dueAt: number; since: number }>;
+  /** Where searches of all queues and webhooks begin; see `floorFor`. */
+  waitingFloors: { delivery: WaitingFloor; webhook_call: WaitingFloor };
+  /** What was kept while the database was away may be stored now, due since then. */
+  lookAgain(): void;
 }
+
+/** Rows that wait and fell due before `dueAt` are of `behind` (queues or webhooks), and in each of these from its own time on. */
+export interface WaitingFloor {
+  dueAt: number;
+  behind: readonly { id: number; due_at: number }[];
+  renewedAt: number;
+  /** When all rows were looked at. */
+  wholeAt: number;
+}
+
+export const NO_FLOOR: Readonly<WaitingFloor> = {
+  dueAt: Number.MIN_SAFE_INTEGER,
+  behind: [],
+  renewedAt: Number.MIN_SAFE_INTEGER,
+  wholeAt: Number.MIN_SAFE_INTEGER,
+};
 
 export interface Session extends Shared {
   db: Db;
@@ -134,6 +154,7 @@ export function createShared(connections: Connections, schemaNumber: number): Sh
     captureHorizon: createHorizon('capture_seq_seq', quickly),
   };
   const claimFloors: Shared['claimFloors'] = new BoundedMap(MAX_CACHED);
+  const waitingFloors = { delivery: { ...NO_FLOOR }, webhook_call: { ...NO_FLOOR } };
   let newest = 0;
   let lastOver = 0;
 
@@ -141,6 +162,10 @@ export function createShared(connections: Connections, schemaNumber: number): Sh
     schemaNumber,
     ...horizons,
     claimFloors,
+    waitingFloors,
+    lookAgain() {
+      for (const floor of Object.values(waitingFloors)) floor.wholeAt = NO_FLOOR.wholeAt;
+    },
     began(epoch) {
       newest = Math.max(newest, epoch);
     },
@@ -148,6 +173,7 @@ export function createShared(connections: Connections, schemaNumber: number): Sh
     forget() {
       lastOver = newest;
       for (const known of [names, queues, claimFloors]) known.clear();
+      for (const floor of Object.values(waitingFloors)) Object.assign(floor, NO_FLOOR);
       for (const horizon of Object.values(horizons)) horizon.forget();
     },
     nameIds,
