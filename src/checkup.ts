@@ -84,6 +84,7 @@ interface Parts {
   ca?: readonly string[] | undefined;
   /** The other living nodes on the database. null or absent: it is alone. */
   nodes?: () => Promise<readonly OtherNode[] | null>;
+  databaseUpkeep?: InstanceProbes['databaseUpkeep'];
   /** What is wrong with the identity provider, null = nothing. Absent: it is not asked. */
   identityProvider?: () => Promise<string | null> | null;
 }
@@ -320,6 +321,7 @@ export function createCheckup(parts: Parts): Checkup {
       readableByOthers: () => readableByOthers(parts.dataFolder),
       identityProvider: async () => (await parts.identityProvider?.()) ?? null,
       otherNodes: async () => (await parts.nodes?.()) ?? null,
+      databaseUpkeep: async () => (await parts.databaseUpkeep?.()) ?? null,
     };
   }
 

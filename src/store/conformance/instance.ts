@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../store.ts';
 import { claim, commitOne, delivered, recipient, type Suite, T0 } from './fixtures.ts';
 
-/** Tests of `instanceId`, `writable`, `onHint`, `hearsHints`, `close`. */
+/** Tests of `instanceId`, `databaseUpkeep`, `writable`, `onHint`, `hearsHints`, `close`. */
 export function describeInstance({ store, reopen }: Suite): void {
   describe('instance', () => {
     it('keeps the first proposed instance id for good', async () => {
@@ -11,6 +11,13 @@ export function describeInstance({ store, reopen }: Suite): void {
       expect(await store.instanceId({ proposedId: 'two' })).toBe('one');
       await reopen();
       expect(await store.instanceId({ proposedId: 'three' })).toBe('one');
+    });
+
+    it('knows the upkeep of its database, if it needs any', async () => {
+      const upkeep = await store.databaseUpkeep();
+      if (upkeep === null) return;
+      expect(upkeep.oldRows).toBeGreaterThanOrEqual(0);
+      expect(upkeep.numbersUsed).toBeLessThan(0.5);
     });
 
     it('keeps everything over a restart', async () => {

@@ -1,6 +1,21 @@
-/** The identity of the instance. Part of the Store (`../store.ts` has the promises of all its operations). */
+/** The instance as a whole. Part of the Store (`../store.ts` has the promises of all its operations). */
+
+/** How a database server removes old versions of rows, which it keeps for whoever may still read them. */
+export interface DatabaseUpkeep {
+  /** It removes them by itself (autovacuum). */
+  automatic: boolean;
+  /** Estimates, of the tables of this database. */
+  oldRows: number;
+  rows: number;
+  /** What has kept old versions the longest, as the subject of a sentence; null = nothing, or it may not be seen. */
+  keptBy: string | null;
+  /** How much of the numbers of transactions is used, after which the server refuses all writes: 0 to 1. */
+  numbersUsed: number;
+}
 
 export interface InstanceStore {
   /** The instance's id (`urn:postrider:<uuid>` without the prefix); stored from `proposedId` at the first call. */
   instanceId(params: { proposedId: string }): Promise<string>;
+  /** null: this database needs no such upkeep. */
+  databaseUpkeep(): Promise<DatabaseUpkeep | null>;
 }

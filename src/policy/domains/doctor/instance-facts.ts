@@ -1,6 +1,7 @@
 /** What the doctor knows of this server: its configuration, and the checks that are not DNS. */
 import type { Reach } from '../../../model/personal.ts';
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
+import type { DatabaseUpkeep } from '../../../store/topics/instance.ts';
 
 /** An address that mail leaves from, and its EHLO name. */
 export interface SendingAddress {
@@ -90,6 +91,8 @@ export interface InstanceProbes {
   readableByOthers(): Promise<readonly string[]>;
   /** null: it is alone with its database. */
   otherNodes(): Promise<readonly OtherNode[] | null>;
+  /** null: not asked, or the database needs none. */
+  databaseUpkeep(): Promise<DatabaseUpkeep | null>;
   /** What is wrong with the identity provider; null = nothing. */
   identityProvider(): Promise<string | null>;
 }

@@ -7,6 +7,10 @@ import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
 
 const OFFSET_FAIL_MS = 300_000;
 const OFFSET_WARN_MS = 10_000;
+/** With these shares of the transaction numbers used, autovacuum should have freed them long ago. */
+const MANY_NUMBERS = 0.4;
+const MOST_NUMBERS = 0.75;
+const MANY_OLD_ROWS = 1_000_000;
 const LEAST_FREE_SHARE = 0.05;
 const LOW_FREE_SHARE = 0.15;
 
@@ -111,6 +115,36 @@ export async function checkClock(probes: InstanceProbes): Promise<DomainCheck> {
     Math.abs(offset) >= OFFSET_WARN_MS ? [finding] : [],
     `The clock is right to ${seconds} s.`,
   );
+}
+
+/** Whether the database server removes old versions of rows. */
+export async function checkDatabase(probes: InstanceProbes): Promise<DomainCheck | null> {
+  const upkeep = await probes.databaseUpkeep();
+  if (upkeep === null) return null;
+  const { automatic, oldRows, rows, keptBy, numbersUsed } = upkeep;
+  const findings: Finding[] = [];
+  if (numbersUsed >= MANY_NUMBERS) {
+    findings.push({
+      severity: numbersUsed >= MOST_NUMBERS ? 'fail' : 'warn',
+      message: `The server of the database has used ${Math.round(numbersUsed * 100)} % of its transaction numbers. It refuses all writes, and so all mail, when they are used up.`,
+      fix: 'See why autovacuum does not free them (an old transaction, a prepared transaction, a replication slot, a database that nobody uses), and run vacuumdb --all --freeze.',
+    });
+  }
+  if (!automatic) {
+    findings.push({
+      severity: 'warn',
+      message: 'Autovacuum of PostgreSQL is off: the tables grow, and the queue becomes slow.',
+      fix: 'Set autovacuum = on in postgresql.conf, and reload the server.',
+    });
+  } else if (oldRows >= MANY_OLD_ROWS && oldRows > rows) {
+    findings.push({
+      severity: 'warn',
+      message: `The database keeps ${oldRows} old versions of ${rows} rows: its tables grow, and the queue becomes slow.${keptBy === null ? '' : ` The oldest reader is ${showable(keptBy)}.`}`,
+      fix: 'End what keeps them: a transaction that was forgotten, a replication slot that nobody uses, a copy that takes too long. Then autovacuum removes them.',
+    });
+  }
+  const record = { type: 'HOST', name: 'database', expected: '', found: [] } as const;
+  return checkOf('database', record, findings, 'The database removes old versions of rows.');
 }
 
 /** Whether a person reads mail for postmaster and abuse (RFC 2142). */

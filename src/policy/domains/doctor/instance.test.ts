@@ -3,6 +3,7 @@ import { createFakeDns, type FakeDns, type FakeZones } from '../../../../test/fa
 import { systemClock } from '../../../lib/clock.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
 import { createResolver } from '../../../net/resolver.ts';
+import type { DatabaseUpkeep } from '../../../store/topics/instance.ts';
 import { examineInstance, goodForMs } from './instance.ts';
 import { isGeneric } from './instance-addresses.ts';
 import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
@@ -36,6 +37,7 @@ const PROBES: InstanceProbes = {
   freeSpace: async () => ({ bytes: 40 * 2 ** 30, share: 0.4, fileShare: 0.9 }),
   readableByOthers: async () => [],
   otherNodes: async () => null,
+  databaseUpkeep: async () => null,
   identityProvider: async () => null,
 };
 const SPF = 'v=spf1 ip4:192.0.2.10 -all';
@@ -47,6 +49,12 @@ const good = (): FakeZones => ({
   org: { NS: ['a0.org.test'], secure: true },
 });
 
+const upkeepOf = (more: Partial<DatabaseUpkeep>): Partial<InstanceProbes> => ({
+  databaseUpkeep: async () => ({
+    ...{ automatic: true, oldRows: 1_000, rows: 1e6, keptBy: null, numbersUsed: 0.1 },
+    ...more,
+  }),
+});
 const freeOf = (share: number, fileShare: number): Partial<InstanceProbes> => ({
   freeSpace: async () => ({ bytes: 2 ** 30, share, fileShare }),
 });
@@ -300,6 +308,15 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
   ['a clock that is slow', 'warn clock', {}, {}, { clockOffsetMs: async () => -30_000 }],
   ['a clock that is wrong', 'fail clock', {}, {}, { clockOffsetMs: async () => 3_600_000 }],
   ['a clock nobody knows of', 'unknown clock', {}, {}, { clockOffsetMs: async () => null }],
+  ['a database without autovacuum', 'warn database', {}, {}, upkeepOf({ automatic: false })],
+  [
+    'a database that keeps old rows',
+    'warn database',
+    {},
+    {},
+    upkeepOf({ oldRows: 2e6, keptBy: 'the process 7' }),
+  ],
+  ['a database that soon refuses writes', 'fail database', {}, {}, upkeepOf({ numbersUsed: 0.8 })],
   ['nobody to write to', 'warn operator', {}, { operatorAddress: null }],
   ['little disk', 'warn disk', {}, {}, freeOf(0.1, 0.9)],
   ['no disk', 'fail disk', {}, {}, freeOf(0.02, 0.9)],

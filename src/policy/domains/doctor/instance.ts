@@ -14,6 +14,7 @@ import { checkBounceDomain } from './instance-bounce-domain.ts';
 import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
 import {
   checkClock,
+  checkDatabase,
   checkDisk,
   checkFolder,
   checkIdentityProvider,
@@ -56,6 +57,7 @@ export async function examineInstance(
     checkFolder(probes, facts),
     checkIdentityProvider(probes, facts),
     checkNodes(probes, facts),
+    checkDatabase(probes),
     checkTransportReports(resolver, facts),
     feedbackLoops(facts),
   ]);
