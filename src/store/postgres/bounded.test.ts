@@ -212,6 +212,14 @@ describePostgres('the rows that an operation reads', () => {
         store.findEvents(everyEvent({ domains: ['example.com'], newestFirst: true, limit: 10, look: 100 })),
     },
     {
+      name: 'events of messages with a tag',
+      most: 7_000,
+      work: (store) => {
+        const newest = { newestFirst: true, limit: 10, look: 1_000 };
+        return store.findEvents(everyEvent({ domains: ['example.com'], tag: 'spring', ...newest }));
+      },
+    },
+    {
       name: 'events that are followed',
       most: 200,
       work: (store) =>

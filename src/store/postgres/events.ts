@@ -322,7 +322,10 @@ function byTime(params: EventLook, ids: readonly number[], kinds: readonly numbe
 function addRowConditions(filter: Filter, given: EventLook): void {
   if (given.afterSeq !== undefined && given.newestFirst) filter.when('e.seq > ?', given.afterSeq);
   filter.when('(SELECT d.address FROM delivery d WHERE d.id = e.delivery_id) = ?', given.recipient);
-  filter.when('EXISTS (SELECT FROM message m WHERE m.seq = e.message_seq AND ? = ANY (m.tags))', given.tag);
+  filter.when(
+    'EXISTS (SELECT FROM message m WHERE m.seq = e.message_seq AND ? = ANY (m.tags) OFFSET 0)',
+    given.tag,
+  );
   filter.when('strpos(e.detail, ?) > 0', given.possibleDuplicate && DUPLICATE_MARK);
 }
 
