@@ -3,7 +3,7 @@ import type { AuditAnswer } from '../listeners/http/operations/audit.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { queryOf } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { SAME_WITH_JSON, shortened, tableOf, withWhole } from './terminal.ts';
 
 interface AuditOptions {
@@ -23,7 +23,7 @@ export const auditCommand: CommandGroup = (program) => {
     .option('--since <time>', 'changes from this time on, ISO 8601')
     .option('--until <time>', 'changes before this time, ISO 8601')
     .option('--limit <n>', 'how many to show', numberFrom(1, 100), 25)
-    .addHelpText('after', example('postrider audit --who ada@example.com'))
+    .example('postrider audit --who ada@example.com')
     .asks(async (ctx, api, { who, operation, since, until, limit }: AuditOptions) => {
       const query = queryOf({ Limit: limit, Who: who, Operation: operation, Since: since, Until: until });
       const page = await api.call<Page<AuditAnswer>>('GET', `/audit${query}`);

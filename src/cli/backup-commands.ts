@@ -11,7 +11,7 @@ import { systemClock } from '../lib/clock.ts';
 import { DATA_FILES } from '../lib/data-files.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { createSystemRandom } from '../lib/random.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { giveToOwner } from './files.ts';
 import { withProgress } from './progress.ts';
@@ -23,7 +23,7 @@ export const backupCommands: CommandGroup = (program) => {
   program
     .command('backup <file>')
     .description('copy database and secrets into one file; the server may be running')
-    .addHelpText('after', example('postrider backup /var/backups/postrider-today'))
+    .example('postrider backup /var/backups/postrider-today')
     .runs(async (ctx, file: string) => {
       const { folder, database } = places(ctx);
       const to = resolve(file);
@@ -50,7 +50,7 @@ export const backupCommands: CommandGroup = (program) => {
     .command('restore <file>')
     .description('create a data folder from a backup; the folder must be empty')
     .option('--send', 'do not hold the mail that was waiting when the backup was made')
-    .addHelpText('after', example('postrider restore /var/backups/postrider-today --data /var/lib/postrider'))
+    .example('postrider restore /var/backups/postrider-today --data /var/lib/postrider')
     .runs(async (ctx, file: string, options: { send?: boolean }) => {
       const { folder } = places(ctx);
       const hold = options.send
@@ -84,7 +84,7 @@ export const backupCommands: CommandGroup = (program) => {
     .description('go back to the copy made before the last upgrade; the server must be stopped')
     .option('--send', 'do not hold the mail that was waiting when the copy was made')
     .option(...YES)
-    .addHelpText('after', example('postrider rollback --data /var/lib/postrider'))
+    .example('postrider rollback --data /var/lib/postrider')
     .runs(async (ctx, options: { send?: boolean; yes?: boolean }) => {
       const { folder, database } = places(ctx);
       const way = wayBack(database);

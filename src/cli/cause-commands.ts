@@ -5,7 +5,7 @@
 import type { CauseItem, ResendAnswer } from '../listeners/http/operations/causes.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { EXISTING, portionsOf, queryOf } from './api-client.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
 import { withProgress } from './progress.ts';
 import { shortened, table, UsageError, withWhole } from './terminal.ts';
@@ -17,7 +17,7 @@ export const causeCommands: CommandGroup = (program) => {
   const group = program
     .command('causes')
     .description('list the causes of failures and delays: how many recipients, since when, what to do')
-    .addHelpText('after', example('postrider causes'))
+    .example('postrider causes')
     .runs((ctx) => {
       return printPages<Page<CauseItem>>(ctx, '/causes', (answer) => causesText(ctx, answer));
     });
@@ -27,7 +27,7 @@ export const causeCommands: CommandGroup = (program) => {
     .description(
       'queue all recipients of one cause again, after you fixed it; suppressed recipients are left out',
     )
-    .addHelpText('after', example('postrider causes resend 12'))
+    .example('postrider causes resend 12')
     .runs(async (ctx, id: string) => {
       if (!/^[1-9][0-9]{0,14}$/.test(id)) {
         throw new UsageError(`an id is a number; see: ${ctx.command('causes')}`);

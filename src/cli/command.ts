@@ -46,6 +46,11 @@ export class ContextCommand extends Command {
     return this;
   }
 
+  /** An `Example:` section at the end of the command's help. */
+  example(...lines: string[]): this {
+    return this.addHelpText('after', `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
+  }
+
   /** As `runs`, for a command that only asks the API. It makes no new data folder. */
   asks<Given extends unknown[]>(
     work: (ctx: CommandContext, api: Api, ...given: Given) => Promise<void>,
@@ -56,8 +61,3 @@ export class ContextCommand extends Command {
 
 /** Adds a group of commands to the program. */
 export type CommandGroup = (program: ContextCommand) => void;
-
-/** An `Example:` section for a command's help. */
-export function example(...lines: string[]): string {
-  return `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
-}

@@ -5,7 +5,7 @@
  */
 import type { Command, Option } from 'commander';
 import { wordsOf } from './arguments.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { UsageError } from './terminal.ts';
 
 interface CommandPath {
@@ -29,13 +29,10 @@ export const completionCommand: CommandGroup = (program) => {
   program
     .command('completion <shell>')
     .description('print a completion script for bash, zsh or fish')
-    .addHelpText(
-      'after',
-      example(
-        'postrider completion bash > ~/.local/share/bash-completion/completions/postrider',
-        "echo 'source <(postrider completion zsh)' >> ~/.zshrc",
-        'postrider completion fish > ~/.config/fish/completions/postrider.fish',
-      ),
+    .example(
+      'postrider completion bash > ~/.local/share/bash-completion/completions/postrider',
+      "echo 'source <(postrider completion zsh)' >> ~/.zshrc",
+      'postrider completion fish > ~/.config/fish/completions/postrider.fish',
     )
     .runs((ctx, shell: string) => {
       const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;

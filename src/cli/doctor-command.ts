@@ -4,7 +4,7 @@ import type { DoctorAnswer, DoctorDomainItem } from '../listeners/http/operation
 import type { DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
 import { queryOf } from './api-client.ts';
 import { changeLines, checkLines } from './check-text.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { CommandError, counted, styled } from './terminal.ts';
 
 export const doctorCommand: CommandGroup = (program) => {
@@ -12,10 +12,7 @@ export const doctorCommand: CommandGroup = (program) => {
     .command('doctor [domain]')
     .description('check this server and its sender domains, and show how to fix problems')
     .option('--zone', 'print only the DNS records of the domain, as lines of a zone file')
-    .addHelpText(
-      'after',
-      example('postrider doctor', 'postrider doctor example.com --zone >> example.com.zone'),
-    )
+    .example('postrider doctor', 'postrider doctor example.com --zone >> example.com.zone')
     .asks(async (ctx, api, domain: string | undefined, options: { zone?: boolean }) => {
       const answer = await api.call<DoctorAnswer>('GET', `/doctor${queryOf({ Domain: domain })}`);
       if (options.zone === true) {

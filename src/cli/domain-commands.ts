@@ -4,7 +4,7 @@ import type { DomainAnswer } from '../listeners/http/operations/domains.ts';
 import { EXISTING, queryOf } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
 import { changeLines, checkLines } from './check-text.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { dmarcText } from './dmarc-text.ts';
 import { printTable } from './lists.ts';
 import { recordsText } from './record-text.ts';
@@ -19,7 +19,7 @@ export const domainCommands: CommandGroup = (program) => {
     .description('add a sender domain, create its DKIM keys and print the DNS records to publish')
     .option('--verified', 'skip the DNS check: you confirm that the domain is yours')
     .option('--subdomains', 'allow its sub-domains to send too')
-    .addHelpText('after', example('postrider domain add example.com'))
+    .example('postrider domain add example.com')
     .runs(async (ctx, name: string, options: { verified?: boolean; subdomains?: boolean }) => {
       await ctx.withApi(async (api) => {
         const added = await api.call<DomainAnswer>('POST', '/domains', {
@@ -41,7 +41,7 @@ export const domainCommands: CommandGroup = (program) => {
   domain
     .command('list')
     .description('list all sender domains')
-    .addHelpText('after', example('postrider domain list'))
+    .example('postrider domain list')
     .runs((ctx) =>
       printTable<DomainAnswer>(
         ctx,
@@ -55,7 +55,7 @@ export const domainCommands: CommandGroup = (program) => {
   domain
     .command('show <domain>')
     .description('show a sender domain and its DNS records')
-    .addHelpText('after', example('postrider domain show example.com'))
+    .example('postrider domain show example.com')
     .asks(async (ctx, api, name: string) => {
       const found = await api.call<DomainAnswer>('GET', `/domains/${encodeURIComponent(name)}`);
       warnOfShortName(ctx, found);
@@ -68,7 +68,7 @@ export const domainCommands: CommandGroup = (program) => {
   domain
     .command('set <domain> <setting...>')
     .description('change settings of a domain: name=value, or group.name=value; `domain show` lists them')
-    .addHelpText('after', example('postrider domain set example.com RequireTls=true Retention.ContentDays=0'))
+    .example('postrider domain set example.com RequireTls=true Retention.ContentDays=0')
     .runs(async (ctx, name: string, settings: string[]) => {
       const change = readSettings(settings);
       await ctx.withApi(async (api) => {
@@ -80,7 +80,7 @@ export const domainCommands: CommandGroup = (program) => {
   domain
     .command('verify <domain>')
     .description('look up the DNS records now and show what is wrong')
-    .addHelpText('after', example('postrider domain verify example.com'))
+    .example('postrider domain verify example.com')
     .asks(async (ctx, api, name: string) => {
       const found = await api.call<DomainAnswer>('POST', `/domains/${encodeURIComponent(name)}/verify`);
       const lines = [...checkLines(ctx.terminal.stdout, found.Checks), ...changeLines(found.Changes)];
@@ -109,7 +109,7 @@ export const domainCommands: CommandGroup = (program) => {
   domain
     .command('rotate-dkim <domain>')
     .description('sign with the standby key from now on; it must be published in the DNS')
-    .addHelpText('after', example('postrider domain rotate-dkim example.com'))
+    .example('postrider domain rotate-dkim example.com')
     .asks(async (ctx, api, name: string) => {
       const found = await api.call<DomainAnswer>('POST', `/domains/${encodeURIComponent(name)}/dkim/rotate`);
       ctx.print(
@@ -122,7 +122,7 @@ export const domainCommands: CommandGroup = (program) => {
     .command('dmarc <domain>')
     .description('show what receivers report of mail in the name of a domain (DMARC), by where it came from')
     .option('--days <n>', 'reports of so many days', numberFrom(1, 90), 30)
-    .addHelpText('after', example('postrider domain dmarc example.com'))
+    .example('postrider domain dmarc example.com')
     .asks(async (ctx, api, name: string, { days }: { days: number }) => {
       const path = `/domains/${encodeURIComponent(name)}`;
       const summary = await api.call<DmarcAnswer>('GET', `${path}/dmarc${queryOf({ Days: days })}`);
@@ -135,7 +135,7 @@ export const domainCommands: CommandGroup = (program) => {
   domain
     .command('remove <domain>')
     .description('remove a sender domain and its keys; its waiting mail is held')
-    .addHelpText('after', example('postrider domain remove example.com'))
+    .example('postrider domain remove example.com')
     .asks(async (ctx, api, name: string) => {
       await api.call('DELETE', `/domains/${encodeURIComponent(name)}`);
       ctx.print({ Removed: name }, `Removed ${name}.`);

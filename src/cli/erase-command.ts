@@ -1,7 +1,7 @@
 /** `erase` removes a person's data permanently, so it asks for confirmation first. */
 import type { EraseAnswer } from '../listeners/http/operations/erase.ts';
 import { EXISTING, portionsOf } from './api-client.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { withProgress } from './progress.ts';
 import { counted, printable } from './terminal.ts';
@@ -14,7 +14,7 @@ export const eraseCommand: CommandGroup = (program) => {
     .command('erase <address>')
     .description("remove a person's data; a suppression stays as a hash and still stops mail")
     .option(...YES)
-    .addHelpText('after', example('postrider erase reader@example.net'))
+    .example('postrider erase reader@example.net')
     .runs(async (ctx, address: string, options: { yes?: boolean }) => {
       await confirm(ctx.terminal, `Erase all data of ${printable(address)} permanently`, options.yes);
       await ctx.withApi(async (api) => {

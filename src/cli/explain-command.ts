@@ -14,7 +14,7 @@ import {
   sentenceOf,
   type Verdict,
 } from '../pipeline/deliver/outcome/classifier/verdict.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { CommandError, jsonText, printable, styled, UsageError } from './terminal.ts';
 
 export const explainCommands: CommandGroup = (program) => {
@@ -29,7 +29,7 @@ export const explainCommands: CommandGroup = (program) => {
       'rcpt',
     )
     .option('--mx <host>', 'name of the server that sent it')
-    .addHelpText('after', example('postrider explain "550 5.1.1 User unknown" --mx mx1.example.net'))
+    .example('postrider explain "550 5.1.1 User unknown" --mx mx1.example.net')
     .runs(async (ctx, reply: string | undefined, options: { stage: string; mx?: string }) => {
       const stage = stageOf(options.stage);
       if (stage === null) throw new UsageError(`--stage is one of ${STAGES.join(', ')}`);

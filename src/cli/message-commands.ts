@@ -9,7 +9,7 @@ import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
 import { EXISTING, everyItem, queryOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
 import { messageText } from './message-text.ts';
 import { counted, printableLines, tableOf, UsageError } from './terminal.ts';
@@ -39,7 +39,7 @@ export const messageCommands: CommandGroup = (program) => {
     )
     .option('--until <time>', 'accepted before this time, in the same form')
     .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
-    .addHelpText('after', example('postrider messages --since 2h --to you@example.net --status Failed'))
+    .example('postrider messages --since 2h --to you@example.net --status Failed')
     .runs(async (ctx, { metadata, since, until, limit, ...options }: MessageFilters) => {
       const query = queryOf({
         Limit: limit,
@@ -76,7 +76,7 @@ export const messageCommands: CommandGroup = (program) => {
     .description('show a message: recipients, timeline and SMTP conversation')
     .option('--raw', 'print the composed message instead')
     .option('--to <address>', 'with --raw: the copy of this recipient, with its personal links')
-    .addHelpText('after', example('postrider message 019ab0c1-7d3e-7000-8000-000000000000'))
+    .example('postrider message 019ab0c1-7d3e-7000-8000-000000000000')
     .runs(async (ctx, id: string, options: { raw?: boolean; to?: string }) => {
       if (options.to !== undefined && !options.raw) throw new UsageError('--to goes with --raw');
       await ctx.withApi(async (api) => {
@@ -99,7 +99,7 @@ export const messageCommands: CommandGroup = (program) => {
   program
     .command('cancel <id>')
     .description('cancel a message for the recipients that still wait')
-    .addHelpText('after', example('postrider cancel 019ab0c1-7d3e-7000-8000-000000000000'))
+    .example('postrider cancel 019ab0c1-7d3e-7000-8000-000000000000')
     .asks(async (ctx, api, id: string) => {
       const body = await api.call<CancelAnswer>('POST', `/email/${encodeURIComponent(id)}/cancel`);
       const { Canceled, TooLate } = body;
@@ -110,7 +110,7 @@ export const messageCommands: CommandGroup = (program) => {
   program
     .command('retry <id>')
     .description('retry the failed, bounced and deferred recipients of a message now')
-    .addHelpText('after', example('postrider retry 019ab0c1-7d3e-7000-8000-000000000000'))
+    .example('postrider retry 019ab0c1-7d3e-7000-8000-000000000000')
     .asks(async (ctx, api, id: string) => {
       const body = await api.call<RetryAnswer>('POST', `/email/${encodeURIComponent(id)}/retry`);
       const { Queued, Opened, Closed } = body;
@@ -141,11 +141,8 @@ export const messageCommands: CommandGroup = (program) => {
     .option('--expires-at <time>', 'when to give up, in the same form')
     .option('--tag <tag...>', 'labels, for searching and statistics')
     .option('--metadata <key=value...>', 'metadata for events and webhooks')
-    .addHelpText(
-      'after',
-      example(
-        "echo '<p>Hi</p>' | postrider send --from a@example.com --to b@example.net --subject Hi --html -",
-      ),
+    .example(
+      "echo '<p>Hi</p>' | postrider send --from a@example.com --to b@example.net --subject Hi --html -",
     )
     .runs(async (ctx, options: SendOptions) => {
       const request = await emailRequest(options);

@@ -1,7 +1,7 @@
 /** `nodes` lists the processes on this database, and the singleton jobs of each. */
 import type { NodeItem } from '../listeners/http/operations/nodes.ts';
 import type { Page } from '../listeners/http/paging.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
 import { table } from './terminal.ts';
 
@@ -14,7 +14,7 @@ export const nodesCommand: CommandGroup = (program) => {
   program
     .command('nodes')
     .description('list the processes on this database and the jobs that each does')
-    .addHelpText('after', example('postrider nodes'))
+    .example('postrider nodes')
     .runs((ctx) => printPages(ctx, '/nodes', nodesText));
 };
 

@@ -13,7 +13,7 @@ import { auditCommand } from './audit-command.ts';
 import { backupCommands } from './backup-commands.ts';
 import { commandLine, withCommands } from './called-as.ts';
 import { causeCommands } from './cause-commands.ts';
-import { type CommandContext, type CommandGroup, ContextCommand, example } from './command.ts';
+import { type CommandContext, type CommandGroup, ContextCommand } from './command.ts';
 import { completionCommand } from './completion-command.ts';
 import { showConfig } from './config-command.ts';
 import { doctorCommand } from './doctor-command.ts';
@@ -205,7 +205,8 @@ export function createProgram(terminal: Terminal): Program {
     ] as const) {
       configOptions(program.command(name), name)
         .description(description)
-        .addHelpText('after', `${ELSEWHERE}\n${example(usage)}`)
+        .addHelpText('after', ELSEWHERE)
+        .example(usage)
         .runs(async ({ flags }, options: Record<string, string | undefined>) => {
           exitCode = await runServer(name, { ...flags, ...configFlags(options) }, terminal, version);
         });
@@ -218,7 +219,7 @@ export function createProgram(terminal: Terminal): Program {
         'show each configuration key: value, origin, default and meaning, of the running server if there is one',
       )
       .option('--mode <mode>', 'show what a start of dev or serve would use')
-      .addHelpText('after', example('postrider config --data /var/lib/postrider'))
+      .example('postrider config --data /var/lib/postrider')
       .runs((ctx, { mode, ...flags }: Record<string, string | undefined>) =>
         showConfig(ctx, mode, configFlags(flags)),
       );

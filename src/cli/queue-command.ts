@@ -1,7 +1,7 @@
 /** `queue`: what waits, by site and age, and why. */
 import type { QueueAnswer, QueueItem } from '../listeners/http/operations/operator.ts';
 import { queryOf } from './api-client.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { SAME_WITH_JSON, table, withWhole } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';
 import { waitText } from './wait-text.ts';
@@ -16,7 +16,7 @@ export const queueCommand: CommandGroup = (program) => {
   queue
     .description('show what waits, by site and age, and why')
     .option('--domain <domain>', 'only this sender domain')
-    .addHelpText('after', example('postrider queue'))
+    .example('postrider queue')
     .asks(async (ctx, api, { domain }: { domain?: string }) => {
       const answer = await api.call<QueueAnswer>('GET', `/queue${queryOf({ Domain: domain })}`);
       ctx.print(answer, ctx.asTyped(withWhole(queueText(answer), SAME_WITH_JSON)));

@@ -3,7 +3,7 @@
 import type { RefusalItem } from '../listeners/http/operations/refusals.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { queryOf } from './api-client.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
 import { SAME_WITH_JSON, shortened, tableOf, withWhole } from './terminal.ts';
 
@@ -12,7 +12,7 @@ export const refusalsCommand: CommandGroup = (program) => {
     .command('refusals')
     .description('list requests and SMTP mail that the running server refused: caller, address, reason')
     .option('--domain <domain>', 'only refusals of tokens for this domain')
-    .addHelpText('after', example('postrider refusals'))
+    .example('postrider refusals')
     .runs((ctx, { domain }: { domain?: string }) =>
       printPages<Page<RefusalItem>>(ctx, `/refusals${queryOf({ Domain: domain })}`, (page) =>
         withWhole(refusalsText(page), SAME_WITH_JSON),

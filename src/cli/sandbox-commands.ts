@@ -5,7 +5,7 @@ import type { SandboxRuleItem } from '../listeners/http/operations/sandbox-rules
 import type { SentAgainAnswer } from '../listeners/http/operations/sent-again.ts';
 import type { CaptureDetail, CaptureSummary } from '../listeners/http/sandbox/captures.ts';
 import { EXISTING, queryOf } from './api-client.ts';
-import { type CommandGroup, type ContextCommand, example } from './command.ts';
+import type { CommandGroup, ContextCommand } from './command.ts';
 import { printTable } from './lists.ts';
 import { CommandError, tableOf, UsageError } from './terminal.ts';
 
@@ -26,7 +26,7 @@ export const sandboxCommands: CommandGroup = (program) => {
   sandbox
     .command('inboxes')
     .description('list inboxes that contain captured mail')
-    .addHelpText('after', example('postrider sandbox inboxes'))
+    .example('postrider sandbox inboxes')
     .runs((ctx) =>
       printTable<InboxItem>(
         ctx,
@@ -46,7 +46,7 @@ export const sandboxCommands: CommandGroup = (program) => {
   withFilters(sandbox.command('list').description('list captured mail, newest first'))
     .option('--unseen', 'only mail that nobody has marked as seen')
     .option('--limit <n>', 'maximum number of entries', '25')
-    .addHelpText('after', example('postrider sandbox list --inbox run-17'))
+    .example('postrider sandbox list --inbox run-17')
     .asks(async (ctx, api, { unseen, limit, ...options }: Options & { unseen?: true }) => {
       const query = queryOf({ ...filtersOf(options), Seen: unseen && 'false', Limit: limit });
       const { Items } = await api.call<{ Items: CaptureSummary[] }>('GET', `/sandbox/messages${query}`);
@@ -58,7 +58,7 @@ export const sandboxCommands: CommandGroup = (program) => {
   sandbox
     .command('show <id>')
     .description('show a captured mail: content, attachments, links and codes')
-    .addHelpText('after', example(`postrider sandbox show ${EXAMPLE_ID}`))
+    .example(`postrider sandbox show ${EXAMPLE_ID}`)
     .asks(async (ctx, api, id: string) => {
       const body = await api.call<CaptureDetail>('GET', path(id));
       ctx.print(body, detailText(body));
@@ -73,7 +73,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .option('--code', 'print only the most likely code in the mail')
     .option('--link', 'print only the most likely link in the mail')
     .apart('--code', '--link')
-    .addHelpText('after', example('postrider sandbox wait --inbox run-17 --subject Sign --code --timeout 0'))
+    .example('postrider sandbox wait --inbox run-17 --subject Sign --code --timeout 0')
     .runs(async (ctx, { code, link, timeout, ...options }: Options & Switches) => {
       const query = queryOf({ ...filtersOf(options), Timeout: timeout });
       await ctx.withApi(async (api) => {
@@ -96,7 +96,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .option('--inbox <name>', 'only this inbox')
     .option('--all', 'every inbox')
     .apart('--all', '--inbox')
-    .addHelpText('after', example('postrider sandbox clear --inbox run-17'))
+    .example('postrider sandbox clear --inbox run-17')
     .runs(async (ctx, options: { inbox?: string; all?: boolean }) => {
       if (options.inbox === undefined && options.all !== true)
         throw new UsageError('name --inbox, or say --all');
@@ -111,7 +111,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .command('release <id>')
     .description('send a captured mail, as a new message')
     .option('--to <address>', 'send it to this address instead of its recipient')
-    .addHelpText('after', example(`postrider sandbox release ${EXAMPLE_ID} --to me@example.net`))
+    .example(`postrider sandbox release ${EXAMPLE_ID} --to me@example.net`)
     .asks(async (ctx, api, id: string, options: { to?: string }) => {
       const body = await api.call<SentAgainAnswer>('POST', `${path(id)}/release`, { To: options.to });
       ctx.print(body, body.MessageID);
@@ -122,7 +122,7 @@ export const sandboxCommands: CommandGroup = (program) => {
   rules
     .command('list')
     .description('list sandbox rules, oldest first')
-    .addHelpText('after', example('postrider sandbox rules list'))
+    .example('postrider sandbox rules list')
     .runs((ctx) =>
       printTable<SandboxRuleItem>(
         ctx,
@@ -158,12 +158,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .option('--probability <p>', 'probability for a matching recipient, above 0, up to 1')
     .option('--times <n>', 'number of recipients it applies to')
     .option('--expires-in <seconds>', 'seconds until it ends')
-    .addHelpText(
-      'after',
-      example(
-        "postrider sandbox rules add Defer --domain example.com --recipient '*@slow.example' --defers 2",
-      ),
-    )
+    .example("postrider sandbox rules add Defer --domain example.com --recipient '*@slow.example' --defers 2")
     .runs(async (ctx, result: string, options: Options) => {
       await ctx.withApi(async (api) => {
         const body = await api.call<SandboxRuleItem>('POST', '/sandbox/rules', ruleOf(result, options));
@@ -175,7 +170,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .command('clear')
     .description('remove all sandbox rules, or those of one inbox')
     .option('--inbox <name>', 'only those of this inbox')
-    .addHelpText('after', example('postrider sandbox rules clear --inbox run-17'))
+    .example('postrider sandbox rules clear --inbox run-17')
     .asks(async (ctx, api, { inbox }: { inbox?: string }) => {
       const query = queryOf({ Inbox: inbox });
       const body = await api.call<{ Deleted: number }>('DELETE', `/sandbox/rules${query}`);

@@ -12,7 +12,7 @@ import { DATA_FILES } from '../lib/data-files.ts';
 import { whyNot } from '../lib/why-not.ts';
 import type { EngineKeys } from '../simulation/plan/plan.ts';
 import type { OwnConfig } from '../simulation/plan/read-plan.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { FORCE, readText, refuseExisting, writeText } from './files.ts';
 import { withProgress } from './progress.ts';
 import { CommandError, UsageError } from './terminal.ts';
@@ -47,12 +47,9 @@ export const simulateCommand: CommandGroup = (program) => {
     .option('--exact', 'simulate every recipient')
     .apart('--exact', '--sample')
     .apart('--example', '--config', '--html', '--sample', '--exact')
-    .addHelpText(
-      'after',
-      example(
-        'postrider simulate --example faults > plan.json',
-        'postrider simulate plan.json --html plan.html',
-      ),
+    .example(
+      'postrider simulate --example faults > plan.json',
+      'postrider simulate plan.json --html plan.html',
     )
     .runs(async (ctx, file: string | undefined, options: Options) => {
       if (options.example !== undefined && file !== undefined) {

@@ -4,7 +4,7 @@ import type {
   SmtpCredentialAnswer,
 } from '../listeners/http/operations/smtp-credentials.ts';
 import { everyItem } from './api-client.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { printMade } from './lists.ts';
 import { table } from './terminal.ts';
@@ -20,7 +20,7 @@ export const smtpCommands: CommandGroup = (program) => {
     .option('--name <name>', 'a name for lists')
     .option('--sandbox', 'capture all mail that is sent with it')
     .option('--no-notices', 'send no delivery reports to the sender')
-    .addHelpText('after', example('postrider smtp create --domain example.com'))
+    .example('postrider smtp create --domain example.com')
     .runs(async (ctx, options: { domain: string; name?: string; sandbox?: boolean; notices: boolean }) => {
       await ctx.withApi(async (api) => {
         const made = await api.call<NewSmtpCredentialAnswer>('POST', '/smtp-credentials', {
@@ -44,7 +44,7 @@ export const smtpCommands: CommandGroup = (program) => {
   smtp
     .command('list')
     .description('list all user names, without their passwords')
-    .addHelpText('after', example('postrider smtp list'))
+    .example('postrider smtp list')
     .runs((ctx) =>
       printMade<SmtpCredentialAnswer>(
         ctx,
@@ -69,7 +69,7 @@ export const smtpCommands: CommandGroup = (program) => {
     .description(
       'remove a user name, given by name or id; logins with it are refused within 5 seconds on every node',
     )
-    .addHelpText('after', example('postrider smtp remove smtp-d21dacdceb5c'))
+    .example('postrider smtp remove smtp-d21dacdceb5c')
     .asks(async (ctx, api, name: string) => {
       const known = await everyItem<SmtpCredentialAnswer>(api, '/smtp-credentials');
       const id = known.find(({ Username }) => Username === name)?.CredentialID ?? name;

@@ -1,6 +1,6 @@
 /** `status` lists the problems of the server and how to fix them; the exit code is 1 if one of them is a failure. */
 import type { AttentionAnswer, AttentionItem } from '../listeners/http/operations/attention-answer.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { styled, wrapped } from './terminal.ts';
 
 const INDENT = 6;
@@ -9,7 +9,7 @@ export const statusCommand: CommandGroup = (program) => {
   program
     .command('status')
     .description('show what needs attention, and what to do about it')
-    .addHelpText('after', example('postrider status'))
+    .example('postrider status')
     .asks(async (ctx, api) => {
       const asked = await api.call<AttentionAnswer>('GET', '/attention');
       const own = api.alone === null ? [] : [notRunning(api.alone)];

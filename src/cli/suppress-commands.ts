@@ -9,7 +9,7 @@ import { SUPPRESSION_REASONS } from '../model/suppression.ts';
 import { FIELDS } from '../policy/suppressions/import-presets.ts';
 import { EXISTING, pagesOf, queryOf } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { FORCE, refuseExisting } from './files.ts';
 import { withProgress } from './progress.ts';
 import { addedText, addImport, sendItems } from './suppress-import.ts';
@@ -39,7 +39,7 @@ export const suppressCommands: CommandGroup = (program) => {
     .option('--reason <reason>', REASONS, oneOf(SUPPRESSION_REASONS), 'Manual')
     .option('--note <note>', 'a note for people who look later')
     .option('--expires <time>', 'ISO time at which the entry ends')
-    .addHelpText('after', example('postrider suppress add --domain example.com reader@example.net'))
+    .example('postrider suppress add --domain example.com reader@example.net')
     .runs(
       async (
         ctx,
@@ -64,7 +64,7 @@ export const suppressCommands: CommandGroup = (program) => {
     .description('remove addresses from the suppression list')
     .requiredOption(...domainOption)
     .option('--reason <reason>', 'only the entry with this reason', oneOf(SUPPRESSION_REASONS))
-    .addHelpText('after', example('postrider suppress remove --domain example.com reader@example.net'))
+    .example('postrider suppress remove --domain example.com reader@example.net')
     .asks(async (ctx, api, addresses: string[], options: { domain: string; reason?: string }) => {
       const query = queryOf({ Domain: options.domain, Reason: options.reason });
       for (const address of addresses) {
@@ -82,7 +82,7 @@ export const suppressCommands: CommandGroup = (program) => {
     .option('--email <address>', 'only this address')
     .option('--recipient-domain <domain>', 'only addresses of this domain')
     .option('--limit <number>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
-    .addHelpText('after', example('postrider suppress list --domain example.com --reason Bounce'))
+    .example('postrider suppress list --domain example.com --reason Bounce')
     .asks(async (ctx, api, options: ListOptions) => {
       const query = queryOf({
         Limit: options.limit,
@@ -111,7 +111,7 @@ export const suppressCommands: CommandGroup = (program) => {
     .description('write the whole list as CSV to a file or standard output (with --json as JSON)')
     .option(...domainOption)
     .option(...FORCE)
-    .addHelpText('after', example('postrider suppress export --domain example.com list.csv'))
+    .example('postrider suppress export --domain example.com list.csv')
     .runs(async (ctx, given: string | undefined, options: { domain?: string; force?: boolean }) => {
       const file = given === '-' ? undefined : given;
       if (file !== undefined) await refuseExisting(file, options.force);

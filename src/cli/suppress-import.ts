@@ -18,7 +18,7 @@ import {
 import { FIELDS, type Field, PRESETS, plainName } from '../policy/suppressions/import-presets.ts';
 import type { Api } from './api-client.ts';
 import { each, oneOf } from './arguments.ts';
-import { type CommandContext, type ContextCommand, example } from './command.ts';
+import type { CommandContext, ContextCommand } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { readBytes } from './files.ts';
 import { withProgress } from './progress.ts';
@@ -69,12 +69,9 @@ export function addImport(suppress: ContextCommand): void {
     .option('--skip-invalid', 'skip rows without an address')
     .option('--dry-run', 'show what would be stored, and store nothing')
     .option(...YES)
-    .addHelpText(
-      'after',
-      example(
-        'postrider suppress import --domain example.com list.csv',
-        "postrider suppress import --domain example.com --column 'Email=Contact' --map gone=Bounce list.csv",
-      ),
+    .example(
+      'postrider suppress import --domain example.com list.csv',
+      "postrider suppress import --domain example.com --column 'Email=Contact' --map gone=Bounce list.csv",
     )
     .runs(async (ctx, file: string, options: Options) => {
       const sheet = sheetOf((await readBytes(file, ctx.terminal.stdin)).toString('utf8'));

@@ -1,7 +1,7 @@
 /** `tail` prints events as they happen, until the server stops or the user interrupts it. */
 import type { StreamedEvent } from '../listeners/http/operations/event-stream.ts';
 import { queryOf } from './api-client.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { CommandError, jsonText, styled } from './terminal.ts';
 
 export const tailCommand: CommandGroup = (program) => {
@@ -12,7 +12,7 @@ export const tailCommand: CommandGroup = (program) => {
     .option('--to <address>', 'only events of this recipient')
     .option('--tag <tag>', 'only events of messages with this tag')
     .option('--domain <domain>', 'only this sender domain')
-    .addHelpText('after', example('postrider tail --event failed'))
+    .example('postrider tail --event failed')
     .asks(async (ctx, api, { event, to, tag, domain }: Record<string, string | undefined>) => {
       if (api.alone !== null) {
         throw new CommandError(`no server runs in ${api.alone}, so no events happen there; start one`);

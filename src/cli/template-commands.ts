@@ -5,7 +5,7 @@ import type {
   TemplateSummary,
 } from '../listeners/http/operations/templates.ts';
 import { EXISTING, queryOf } from './api-client.ts';
-import { type CommandGroup, type ContextCommand, example } from './command.ts';
+import type { CommandGroup, ContextCommand } from './command.ts';
 import { readObject, readText } from './files.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { printTable } from './lists.ts';
@@ -29,11 +29,8 @@ export const templateCommands: CommandGroup = (program) => {
       .description('store a template; errors are shown with line and column')
       .option('--domain <domain>', 'sender domain of the template'),
   )
-    .addHelpText(
-      'after',
-      example(
-        "echo '<p>Hi {{name}}</p>' | postrider template create welcome --domain example.com --subject Hi --html -",
-      ),
+    .example(
+      "echo '<p>Hi {{name}}</p>' | postrider template create welcome --domain example.com --subject Hi --html -",
     )
     .runs(async (ctx, name: string, options: TextOptions & { domain?: string }) => {
       const texts = await textsOf(options);
@@ -55,11 +52,8 @@ export const templateCommands: CommandGroup = (program) => {
       .option('--name <name>', 'a new name; without a new text, no version is created')
       .option('--if-version <version>', 'only if this version is still the newest'),
   )
-    .addHelpText(
-      'after',
-      example(
-        "echo 'Hi {{name}}' | postrider template update 019ab0c1-7d3e-7000-8000-000000000000 --subject Hi --text -",
-      ),
+    .example(
+      "echo 'Hi {{name}}' | postrider template update 019ab0c1-7d3e-7000-8000-000000000000 --subject Hi --text -",
     )
     .runs(async (ctx, id: string, options: TextOptions & { name?: string; ifVersion?: string }) => {
       const texts = await textsOf(options, options.name !== undefined);
@@ -77,7 +71,7 @@ export const templateCommands: CommandGroup = (program) => {
   template
     .command('list')
     .description('list all templates, newest first')
-    .addHelpText('after', example('postrider template list'))
+    .example('postrider template list')
     .runs((ctx) =>
       printTable<TemplateSummary>(
         ctx,
@@ -92,7 +86,7 @@ export const templateCommands: CommandGroup = (program) => {
     .command('show <id>')
     .description('show the parts of a template and the variables that it uses')
     .option('--at <version>', 'an older version (default the newest)')
-    .addHelpText('after', example('postrider template show 019ab0c1-7d3e-7000-8000-000000000000'))
+    .example('postrider template show 019ab0c1-7d3e-7000-8000-000000000000')
     .asks(async (ctx, api, id: string, options: { at?: string }) => {
       const query = queryOf({ Version: options.at });
       const shown = await api.call<TemplateDetail>('GET', `${path(id)}${query}`);
@@ -116,11 +110,8 @@ export const templateCommands: CommandGroup = (program) => {
     .option('--variables <file>', 'JSON object with the values; - reads standard input')
     .option('--at <version>', 'an older version (default the newest)')
     .option('--strict', 'refuse if a variable is missing')
-    .addHelpText(
-      'after',
-      example(
-        `echo '{"name": "Ann"}' | postrider template render 019ab0c1-7d3e-7000-8000-000000000000 --variables -`,
-      ),
+    .example(
+      `echo '{"name": "Ann"}' | postrider template render 019ab0c1-7d3e-7000-8000-000000000000 --variables -`,
     )
     .runs(async (ctx, id: string, options: { variables?: string; at?: string; strict?: boolean }) => {
       const variables = await readObject(options.variables);
@@ -140,7 +131,7 @@ export const templateCommands: CommandGroup = (program) => {
   template
     .command('remove <id>')
     .description('remove a template with all versions')
-    .addHelpText('after', example('postrider template remove 019ab0c1-7d3e-7000-8000-000000000000'))
+    .example('postrider template remove 019ab0c1-7d3e-7000-8000-000000000000')
     .asks(async (ctx, api, id: string) => {
       await api.call('DELETE', path(id));
       ctx.print({ Removed: id }, `Removed ${id}.`);

@@ -11,7 +11,7 @@ import { perPeriod } from '../model/quota.ts';
 import { LIFETIME_SECONDS, OVERLAP_SECONDS, PRESETS, SCOPES } from '../model/token.ts';
 import type { Api } from './api-client.ts';
 import { numberFrom, oneOf, someOf } from './arguments.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { printMade } from './lists.ts';
 import { table, UsageError } from './terminal.ts';
@@ -46,7 +46,7 @@ export const tokenCommands: CommandGroup = (program) => {
     .option('--allow-ip <cidr...>', 'accept it only from these IP addresses')
     .option('--name <name>', 'a name for lists')
     .apart('--preset', '--scope')
-    .addHelpText('after', example('TOKEN=$(postrider token create --domain example.com --preset Send)'))
+    .example('TOKEN=$(postrider token create --domain example.com --preset Send)')
     .runs(async (ctx, options: CreateOptions) => {
       const preset = options.preset ?? (options.scope === undefined ? 'Default' : undefined);
       const domains = options.domain ?? (preset === 'Admin' ? ['*'] : undefined);
@@ -73,7 +73,7 @@ export const tokenCommands: CommandGroup = (program) => {
   token
     .command('list')
     .description('list all tokens, without their text')
-    .addHelpText('after', example('postrider token list'))
+    .example('postrider token list')
     .runs((ctx) =>
       printMade<TokenAnswer>(
         ctx,
@@ -95,7 +95,7 @@ export const tokenCommands: CommandGroup = (program) => {
   token
     .command('limits')
     .description('show the limits of the token in use, and the quota and disk usage of each domain')
-    .addHelpText('after', example('postrider token limits'))
+    .example('postrider token limits')
     .asks(async (ctx, api) => {
       const me = await api.call<MeAnswer>('GET', '/me');
       ctx.print(me, limitsText(me));
@@ -105,7 +105,7 @@ export const tokenCommands: CommandGroup = (program) => {
     .command('rotate <id>')
     .description('create a new token in place of one, print it once, and let the old one expire')
     .option('--overlap <duration>', 'how long the old one stays valid: 0 to 7d (default 1d)')
-    .addHelpText('after', example('TOKEN=$(postrider token rotate 019ab0c1-7d3e-7000-8000-000000000000)'))
+    .example('TOKEN=$(postrider token rotate 019ab0c1-7d3e-7000-8000-000000000000)')
     .asks(async (ctx, api, id: string, options: { overlap?: string }) => {
       const made = await api.call<RotatedTokenAnswer>('POST', `/tokens/${encodeURIComponent(id)}/rotate`, {
         Overlap:
@@ -124,7 +124,7 @@ export const tokenCommands: CommandGroup = (program) => {
       '--children',
       'also revoke the tokens, SMTP users and webhooks that were created with it or its descendants',
     )
-    .addHelpText('after', example('postrider token revoke 019ab0c1-7d3e-7000-8000-000000000000 --children'))
+    .example('postrider token revoke 019ab0c1-7d3e-7000-8000-000000000000 --children')
     .asks(async (ctx, api, id: string, options: { children?: boolean }) => {
       const query = options.children ? '?Children=true' : '';
       const body = await api.call<RevokedTokenAnswer>('DELETE', `/tokens/${encodeURIComponent(id)}${query}`);

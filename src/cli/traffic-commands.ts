@@ -11,7 +11,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { LANES } from '../model/message.ts';
 import { EXISTING } from './api-client.ts';
 import { oneOf } from './arguments.ts';
-import { type CommandGroup, type ContextCommand, example } from './command.ts';
+import type { CommandGroup, ContextCommand } from './command.ts';
 import { printPages } from './lists.ts';
 import { counted, table, UsageError } from './terminal.ts';
 import { holdsText, overridesText, relaysText, siteText, stateWord } from './traffic-text.ts';
@@ -37,7 +37,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
     .description(
       'show why a path waits: its state, limits and their origin, overrides; without a site all paths',
     )
-    .addHelpText('after', example('postrider queue path gmail.com', 'postrider queue path google'))
+    .example('postrider queue path gmail.com', 'postrider queue path google')
     .runs(async (ctx, site: string | undefined) => {
       if (site === undefined) return printPages(ctx, '/queue/paths', pathsText);
       await ctx.withApi(async (api) => {
@@ -49,10 +49,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
   queue
     .command('try <site>')
     .description('try a blocked path or relay now with one message, and wait up to 5 seconds for the result')
-    .addHelpText(
-      'after',
-      example('postrider queue try gmail.com', 'postrider queue try relay:mail.example.net:587'),
-    )
+    .example('postrider queue try gmail.com', 'postrider queue try relay:mail.example.net:587')
     .asks(async (ctx, api, site: string) => {
       const path = `/queue/paths/${encodeURIComponent(site)}`;
       // What is not in use yet is not found, or tried all the same.
@@ -84,12 +81,9 @@ export function addTrafficCommands(queue: ContextCommand): void {
       '--until <time>',
       'when the hold ends: a time such as 2027-01-31T08:00:00Z, or a duration such as 2h',
     )
-    .addHelpText(
-      'after',
-      example(
-        'postrider queue hold --from example.com --priority bulk --reason "wrong price in the newsletter"',
-        'postrider queue hold --to example.net --until 2h --reason "their server is moving"',
-      ),
+    .example(
+      'postrider queue hold --from example.com --priority bulk --reason "wrong price in the newsletter"',
+      'postrider queue hold --to example.net --until 2h --reason "their server is moving"',
     )
     .runs(async (ctx, options: MatchOptions & { reason: string; until?: string }) => {
       const until = options.until === undefined ? undefined : instantOf(options.until);
@@ -112,10 +106,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
 
   matching(queue.command('release [hold-id]'), 'every hold')
     .description('release held mail: one hold by its id, or the holds with these conditions')
-    .addHelpText(
-      'after',
-      example('postrider queue release --from example.com', 'postrider queue release --all'),
-    )
+    .example('postrider queue release --from example.com', 'postrider queue release --all')
     .runs(async (ctx, id: string | undefined, options: MatchOptions) => {
       if (id !== undefined && options.all === true)
         throw new UsageError('give the id of a hold, or --all, not both');
@@ -135,7 +126,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
   queue
     .command('holds')
     .description('list holds: what is held, since when and why')
-    .addHelpText('after', example('postrider queue holds'))
+    .example('postrider queue holds')
     .runs((ctx) =>
       printPages<Page<HoldItem>>(ctx, '/queue/holds', ({ Items }) =>
         Items.length === 0 ? 'Nothing is held back.' : holdsText(Items),
@@ -151,7 +142,7 @@ export const overrideCommands: CommandGroup = (program) => {
   override
     .command('list')
     .description('list overrides in force, with reason and end')
-    .addHelpText('after', example('postrider override list'))
+    .example('postrider override list')
     .runs((ctx) =>
       printPages<Page<OverrideItem>>(ctx, '/overrides', ({ Items }) =>
         Items.length === 0 ? 'No override is in force.' : overridesText(Items),
@@ -161,7 +152,7 @@ export const overrideCommands: CommandGroup = (program) => {
   override
     .command('remove <id>')
     .description('remove an override; the next such reply may create it again')
-    .addHelpText('after', example('postrider override remove 019ab0c1-7d3e-7000-8000-000000000000'))
+    .example('postrider override remove 019ab0c1-7d3e-7000-8000-000000000000')
     .asks(async (ctx, api, id: string) => {
       await api.call('DELETE', `/overrides/${encodeURIComponent(id)}`);
       ctx.print({ Removed: id }, `Removed ${id}.`);

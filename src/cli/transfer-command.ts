@@ -6,7 +6,7 @@ import { uuidv7 } from '../lib/ids.ts';
 import { withoutPassword, withPassword } from '../lib/postgres-url.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import type { End } from '../transfer/end.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { withProgress } from './progress.ts';
 import { CommandError, table, UsageError } from './terminal.ts';
 
@@ -32,13 +32,10 @@ export const transferCommand: CommandGroup = (program) => {
     .option('--cancel', 'cancel a transfer that is not finished; servers may use --from again')
     .apart('--cancel', '--dry-run', '--send')
     .apart('--dry-run', '--send')
-    .addHelpText(
-      'after',
-      example(
-        'postrider transfer --to postgres://postrider@db.example.com/postrider --dry-run',
-        'postrider transfer --to postgres://postrider@db.example.com/postrider',
-        'postrider transfer --from postgres://postrider@db.example.com/postrider --to sqlite:/var/lib/postrider/new.db',
-      ),
+    .example(
+      'postrider transfer --to postgres://postrider@db.example.com/postrider --dry-run',
+      'postrider transfer --to postgres://postrider@db.example.com/postrider',
+      'postrider transfer --from postgres://postrider@db.example.com/postrider --to sqlite:/var/lib/postrider/new.db',
     )
     .runs(async (ctx, flags: Flags) => {
       try {

@@ -5,7 +5,7 @@ import type { PersonAnswer } from '../listeners/http/operations/people.ts';
 import { MEMBER_PRESETS, ROLES } from '../model/person.ts';
 import { type Api, everyItem } from './api-client.ts';
 import { oneOf } from './arguments.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { printTable } from './lists.ts';
@@ -38,13 +38,10 @@ export const userCommands: CommandGroup = (program) => {
     .option(...GENERATE)
     .option('--no-password', 'the person signs in by the identity provider only (oidc-issuer)')
     .apart('--generate', '--no-password')
-    .addHelpText(
-      'after',
-      example(
-        'postrider user add ada@example.com',
-        'postrider user add ada@example.com --no-password',
-        'postrider user add bob@example.com --role member --domain example.com --preset Full --generate',
-      ),
+    .example(
+      'postrider user add ada@example.com',
+      'postrider user add ada@example.com --no-password',
+      'postrider user add bob@example.com --role member --domain example.com --preset Full --generate',
     )
     .runs(async (ctx, email: string, options: AddOptions) => {
       const password = options.password ? await passwordFor(ctx, options.generate) : undefined;
@@ -69,7 +66,7 @@ export const userCommands: CommandGroup = (program) => {
   user
     .command('list')
     .description('list all people')
-    .addHelpText('after', example('postrider user list'))
+    .example('postrider user list')
     .runs((ctx) =>
       printTable<PersonAnswer>(
         ctx,
@@ -90,7 +87,7 @@ export const userCommands: CommandGroup = (program) => {
     .command('passwd <email>')
     .description('set the password of a person; all sessions of the person end')
     .option(...GENERATE)
-    .addHelpText('after', example('postrider user passwd ada@example.com --generate'))
+    .example('postrider user passwd ada@example.com --generate')
     .asks(async (ctx, api, email: string, options: { generate?: boolean }) => {
       const { PersonID } = await personOf(ctx, api, email);
       const password = await passwordFor(ctx, options.generate);
@@ -105,7 +102,7 @@ export const userCommands: CommandGroup = (program) => {
     .command('totp-reset <email>')
     .description('remove the second factor of a person who lost it; all sessions of the person end')
     .option(...YES)
-    .addHelpText('after', example('postrider user totp-reset ada@example.com'))
+    .example('postrider user totp-reset ada@example.com')
     .asks(async (ctx, api, email: string, options: { yes?: boolean }) => {
       const { PersonID } = await personOf(ctx, api, email);
       await confirm(ctx.terminal, `Let ${email} sign in with the password alone`, options.yes);
@@ -118,7 +115,7 @@ export const userCommands: CommandGroup = (program) => {
     .description(
       'unlink a person from an account of the identity provider; the next sign-in with the address links a new one',
     )
-    .addHelpText('after', example('postrider user unlink ada@example.com'))
+    .example('postrider user unlink ada@example.com')
     .asks(async (ctx, api, email: string) => {
       const { PersonID } = await personOf(ctx, api, email);
       const body = await api.call('DELETE', `/people/${PersonID}/identity`);
@@ -136,7 +133,7 @@ export const userCommands: CommandGroup = (program) => {
           ? 'let a person no longer sign in; end the sessions, tokens, SMTP users and webhooks of the person'
           : 'let a disabled person sign in again',
       )
-      .addHelpText('after', example(`postrider user ${name} bob@example.com`))
+      .example(`postrider user ${name} bob@example.com`)
       .asks(async (ctx, api, email: string) => {
         const { PersonID } = await personOf(ctx, api, email);
         const body = await api.call('PATCH', `/people/${PersonID}`, { Disabled });
@@ -149,7 +146,7 @@ export const userCommands: CommandGroup = (program) => {
     .description('remove a person, and end all sessions of the person')
     .option('--children', 'also remove the tokens, SMTP users and webhooks that the person created')
     .option(...YES)
-    .addHelpText('after', example('postrider user remove bob@example.com --children'))
+    .example('postrider user remove bob@example.com --children')
     .asks(async (ctx, api, email: string, options: { children?: boolean; yes?: boolean }) => {
       const { PersonID } = await personOf(ctx, api, email);
       const what = options.children ? ` and everything that the person made` : '';

@@ -3,7 +3,7 @@
 import type { WarmupItem } from '../listeners/http/operations/operator.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { warmupPlan } from '../policy/limits/warmup/plan.ts';
-import { type CommandGroup, example } from './command.ts';
+import type { CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
 import { table, tableOf, UsageError } from './terminal.ts';
 
@@ -13,7 +13,7 @@ export const warmupCommands: CommandGroup = (program) => {
   const group = program
     .command('warmup')
     .description('show the warm-up step of each new source at each provider')
-    .addHelpText('after', example('postrider warmup'))
+    .example('postrider warmup')
     .runs((ctx) => printPages(ctx, '/warmup', stateText));
 
   group
@@ -21,7 +21,7 @@ export const warmupCommands: CommandGroup = (program) => {
     .description('show the plan of a warm-up: messages per day, and how many must wait or use another source')
     .requiredOption('--per-day <number>', 'messages per day to the provider after the warm-up')
     .option('--start <date>', 'first day, YYYY-MM-DD (UTC); default today')
-    .addHelpText('after', example('postrider warmup plan --per-day 20000'))
+    .example('postrider warmup plan --per-day 20000')
     .runs((ctx, options: { perDay: string; start?: string }) => {
       const perDay = /^[0-9]{1,8}$/.test(options.perDay) ? Number(options.perDay) : 0;
       if (perDay < 1 || perDay > MAX_PER_DAY) {

@@ -14,7 +14,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { WEBHOOK_TOKENS } from '../model/event.ts';
 import { EXISTING, pagesOf, portionsOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom } from './arguments.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import type { CommandContext, CommandGroup } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { withProgress } from './progress.ts';
 import { counted, shortened, tableOf, UsageError, withWhole } from './terminal.ts';
@@ -31,11 +31,8 @@ export const webhookCommands: CommandGroup = (program) => {
       'delivery, bounce, complaint, open, click, unsubscribe, … or all; may be repeated (default all)',
       each(WEBHOOK_TOKENS),
     )
-    .addHelpText(
-      'after',
-      example(
-        'postrider webhook create --domain example.com --event bounce --event complaint https://example.com/hook',
-      ),
+    .example(
+      'postrider webhook create --domain example.com --event bounce --event complaint https://example.com/hook',
     )
     .runs(async (ctx, url: string, options: { domain: string; event?: string[] }) => {
       await ctx.withApi(async (api) => {
@@ -55,7 +52,7 @@ export const webhookCommands: CommandGroup = (program) => {
   webhook
     .command('list')
     .description('list all webhooks and the last answer of each')
-    .addHelpText('after', example('postrider webhook list'))
+    .example('postrider webhook list')
     .asks(async (ctx, api) => {
       const items: WebhookDetail[] = [];
       const pages = pagesOf<{ Webhooks: WebhookDetail[]; NextCursor: string | null }>(
@@ -85,7 +82,7 @@ export const webhookCommands: CommandGroup = (program) => {
     webhook
       .command(`${verb} <id>`)
       .description(description)
-      .addHelpText('after', example(`postrider webhook ${verb} 1`))
+      .example(`postrider webhook ${verb} 1`)
       .asks(async (ctx, api, id: string) => {
         const body = await api.call<WebhookDetail>('PATCH', `/webhooks/${webhookId(ctx, id)}`, {
           Status: status,
@@ -101,7 +98,7 @@ export const webhookCommands: CommandGroup = (program) => {
   webhook
     .command('rotate-secret <id>')
     .description('create a new secret and print it once; calls are signed with both for 24 hours')
-    .addHelpText('after', example('postrider webhook rotate-secret 1'))
+    .example('postrider webhook rotate-secret 1')
     .asks(async (ctx, api, id: string) => {
       const made = await api.call<WebhookSecretAnswer>('POST', `/webhooks/${webhookId(ctx, id)}/secret`);
       ctx.print(
@@ -113,7 +110,7 @@ export const webhookCommands: CommandGroup = (program) => {
   webhook
     .command('remove <id>')
     .description('remove a webhook')
-    .addHelpText('after', example('postrider webhook remove 1'))
+    .example('postrider webhook remove 1')
     .asks(async (ctx, api, id: string) => {
       await api.call('DELETE', `/webhooks/${webhookId(ctx, id)}`);
       ctx.print({ Removed: Number(id) }, `Removed webhook ${id}.`);
@@ -122,7 +119,7 @@ export const webhookCommands: CommandGroup = (program) => {
   webhook
     .command('test <id>')
     .description('send a signed sample call now and show the answer')
-    .addHelpText('after', example('postrider webhook test 1'))
+    .example('postrider webhook test 1')
     .asks(async (ctx, api, id: string) => {
       const result = await api.call<WebhookTest>('POST', `/webhooks/${webhookId(ctx, id)}/test`, {});
       const text =
@@ -139,7 +136,7 @@ export const webhookCommands: CommandGroup = (program) => {
     .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .option('--delivery <number>', 'one call with its request')
     .apart('--delivery', '--limit')
-    .addHelpText('after', example('postrider webhook calls 1', 'postrider webhook calls 1 --delivery 4711'))
+    .example('postrider webhook calls 1', 'postrider webhook calls 1 --delivery 4711')
     .asks(async (ctx, api, id: string, options: { limit: number; delivery?: string }) => {
       if (options.delivery !== undefined) {
         const one = `/webhooks/${webhookId(ctx, id)}/deliveries/${callNumber(options.delivery)}`;
@@ -174,13 +171,10 @@ export const webhookCommands: CommandGroup = (program) => {
     .option('--only-failed', 'only events whose call failed')
     .option('--delivery <number...>', 'single calls, with the numbers from `webhook calls`')
     .apart('--delivery', '--since', '--until', '--only-failed')
-    .addHelpText(
-      'after',
-      example(
-        'postrider webhook replay 1 --only-failed',
-        'postrider webhook replay 1 --delivery 4711',
-        'postrider webhook replay 1 --since 2h --only-failed',
-      ),
+    .example(
+      'postrider webhook replay 1 --only-failed',
+      'postrider webhook replay 1 --delivery 4711',
+      'postrider webhook replay 1 --since 2h --only-failed',
     )
     .runs(async (ctx, id: string, options: ReplayOptions) => {
       const wanted = replayRequest(options);

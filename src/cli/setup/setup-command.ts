@@ -9,7 +9,7 @@ import { CONFIG_KEYS, type ConfigKey } from '../../config/table.ts';
 import { loadConfig } from '../../config.ts';
 import { openApi, runningApi } from '../api-client.ts';
 import { commandLine, quoted } from '../called-as.ts';
-import { type CommandContext, type CommandGroup, example } from '../command.ts';
+import type { CommandContext, CommandGroup } from '../command.ts';
 import { giveToOwner } from '../files.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { addressProblem, askAtTerminal, askNobody, Stopped } from './ask.ts';
@@ -74,12 +74,9 @@ export const setupCommand: CommandGroup = (program) => {
     command.addOption(new Option(`--${name} <value>`, `${meaning} (${form})`.replaceAll('`', '')));
   }
   command
-    .addHelpText(
-      'after',
-      example(
-        'postrider setup example.com',
-        "postrider setup example.com --yes --route 'smtp://user@smtp.example.net:587' --relay-password-file password",
-      ),
+    .example(
+      'postrider setup example.com',
+      "postrider setup example.com --yes --route 'smtp://user@smtp.example.net:587' --relay-password-file password",
     )
     .runs(async (ctx, domain: string | undefined, given: SetupOptions & Record<string, unknown>) => {
       const flags: Partial<Record<ConfigKey, string>> = {};
