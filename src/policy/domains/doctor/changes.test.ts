@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { changesBetween, keepChanges } from './changes.ts';
-import { checkOf, type DomainCheck, type Severity } from './check.ts';
+import { type DomainCheck, openCheck, type Severity } from './check.ts';
 
-const check = (id: string, severity: Severity, ...found: string[]): DomainCheck =>
-  checkOf(
-    id,
-    { type: 'TXT', name: `${id}.example`, expected: '', found },
-    severity === 'ok' ? [] : [{ severity, message: `${id} is ${severity}.`, fix: 'Mend it.' }],
-    `${id} is fine.`,
-  );
+const check = (id: string, severity: Severity, ...found: string[]): DomainCheck => {
+  const made = openCheck(id, 'TXT', `${id}.example`, { found });
+  if (severity !== 'ok') made[severity](`${id} is ${severity}.`, 'Mend it.');
+  return made.done(`${id} is fine.`);
+};
 
 describe('changesBetween', () => {
   it('says nothing of a first run, nor of one that found the same in another order', () => {

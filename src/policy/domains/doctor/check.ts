@@ -63,24 +63,49 @@ export function shownTexts(texts: readonly string[]): string[] {
   return texts.slice(0, MAX_FOUND).map(showable);
 }
 
-/** One check of all findings about a record, the worst first; `fine` is the message if there are none. */
-export function checkOf(
+/** A check to which findings are added. */
+export interface OpenCheck {
+  fail(message: string, fix: string): void;
+  warn(message: string, fix: string): void;
+  unknown(message: string, fix: string): void;
+  /** The look-up of `name` failed. */
+  unanswered(name: string, reason: DnsFailureReason): void;
+  add(findings: readonly Finding[]): void;
+  /** The check of all findings, the worst first; `fine` is the message if there are none. */
+  done(fine?: string): DomainCheck;
+}
+
+/** Begins the check of one record. `found` may grow until it is done. */
+export function openCheck(
   id: string,
-  record: Omit<DomainCheck['record'], 'found'> & { found: readonly string[] },
-  findings: readonly Finding[],
-  fine: string,
-): DomainCheck {
-  const worst = [...findings].sort((a, b) => RANK[b.severity] - RANK[a.severity]).slice(0, MAX_TOLD);
-  const shown = { ...record, found: shownTexts(record.found) };
-  const [first] = worst;
-  if (first === undefined) return { id, severity: 'ok', record: shown, message: fine, fix: '' };
-  const sentences = (texts: readonly string[]) => [...new Set(texts.filter((text) => text !== ''))].join(' ');
+  type: DomainCheck['record']['type'],
+  name: string,
+  { expected = '', found = [] }: { expected?: string; found?: readonly string[] } = {},
+): OpenCheck {
+  const findings: Finding[] = [];
+  const adds = (severity: Severity) => (message: string, fix: string) =>
+    void findings.push({ severity, message, fix });
   return {
-    id,
-    severity: first.severity,
-    record: shown,
-    message: sentences(worst.map(({ message }) => message)),
-    fix: sentences(worst.map(({ fix }) => fix)),
+    fail: adds('fail'),
+    warn: adds('warn'),
+    unknown: adds('unknown'),
+    unanswered: (host, reason) => void findings.push(unanswered(host, reason)),
+    add: (more) => void findings.push(...more),
+    done(fine = '') {
+      const record = { type, name, expected, found: shownTexts(found) };
+      const told = findings.sort((a, b) => RANK[b.severity] - RANK[a.severity]).slice(0, MAX_TOLD);
+      const [worst] = told;
+      if (worst === undefined) return { id, severity: 'ok', record, message: fine, fix: '' };
+      const sentences = (texts: readonly string[]) =>
+        [...new Set(texts.filter((text) => text !== ''))].join(' ');
+      return {
+        id,
+        severity: worst.severity,
+        record,
+        message: sentences(told.map(({ message }) => message)),
+        fix: sentences(told.map(({ fix }) => fix)),
+      };
+    },
   };
 }
 

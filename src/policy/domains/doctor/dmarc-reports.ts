@@ -3,7 +3,7 @@
  * reports with a valid signature count. Pure.
  */
 import type { DmarcReport } from '../../../model/dmarc-report.ts';
-import { checkOf, type DomainCheck, type Finding } from './check.ts';
+import { type DomainCheck, openCheck } from './check.ts';
 
 /** Mail of one source, in all reports. */
 export interface ReportedSource {
@@ -48,22 +48,19 @@ export function judgeReports(
   const own = sources.filter(({ address }) => addresses.includes(address));
   if (own.length === 0) return null;
   const failing = own.filter(({ messages, failed }) => failed >= FEW && failed >= SMALL_SHARE * messages);
-  const findings = failing.map(({ address, messages, failed, found }): Finding => {
-    const why = found === '' ? '' : ` (${found})`;
-    return {
-      severity: 'warn',
-      message: `Receivers report that ${failed} of ${messages} messages from ${address} failed DMARC in the last 7 days${why}.`,
-      fix: `See who reported it: postrider domain dmarc ${domain}`,
-    };
-  });
   const found = own.map(
     ({ address, messages, failed }) => `${address}: ${messages - failed} of ${messages} passed`,
   );
+  const check = openCheck('reports', 'HOST', domain, { found });
+  for (const { address, messages, failed, found: what } of failing) {
+    const why = what === '' ? '' : ` (${what})`;
+    check.warn(
+      `Receivers report that ${failed} of ${messages} messages from ${address} failed DMARC in the last 7 days${why}.`,
+      `See who reported it: postrider domain dmarc ${domain}`,
+    );
+  }
   const total = own.reduce((sum, { messages }) => sum + messages, 0);
-  return checkOf(
-    'reports',
-    { type: 'HOST', name: domain, expected: '', found },
-    findings,
+  return check.done(
     `Receivers reported ${total} messages from this server in the last 7 days; they pass DMARC.`,
   );
 }

@@ -10,7 +10,7 @@ import { isAtOrBelow } from '../../../mail/address-text.ts';
 import { readTagList } from '../../../mail/tag-list.ts';
 import type { DnsAnswer } from '../../../net/dns-types.ts';
 import { dmarcValue } from '../dns-records.ts';
-import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+import { type DomainCheck, openCheck, showable } from './check.ts';
 
 export interface DmarcRecord {
   /** Lower case; the first of a repeated tag counts. */
@@ -141,40 +141,35 @@ export function judgeDmarc(
   },
 ): DomainCheck {
   const { domain, bulk, reportsTo, authorisations } = params;
-  const findings: Finding[] = [];
   const own = climb.steps[0];
   const policy = policyOf(climb);
   const name = `_dmarc.${policy?.domain ?? domain}`;
   const expected = dmarcValue(reportsTo);
-  const record = { type: 'TXT', name, expected, found: policy?.texts ?? own?.texts ?? [] } as const;
-  const add = (severity: Finding['severity'], message: string, fix: string) =>
-    findings.push({ severity, message, fix });
+  const check = openCheck('dmarc', 'TXT', name, { expected, found: policy?.texts ?? own?.texts ?? [] });
   if (policy === null) {
     if (own?.failure !== null && own?.failure !== undefined) {
-      return checkOf('dmarc', record, [unanswered(name, own.failure.reason)], '');
+      check.unanswered(name, own.failure.reason);
+      return check.done();
     }
-    add(
-      bulk ? 'fail' : 'warn',
+    check[bulk ? 'fail' : 'warn'](
       `There is no DMARC record for ${domain}: large receivers refuse newsletters of such domains, and anybody can write in its name.`,
       `Publish a TXT record at ${name}: ${expected}`,
     );
-    return checkOf('dmarc', record, findings, '');
+    return check.done();
   }
   if (policy.texts.length > 1) {
-    add(
-      'fail',
+    check.fail(
       `There are ${policy.texts.length} DMARC records at ${name}; with more than one, none counts.`,
       'Keep one of them.',
     );
-    return checkOf('dmarc', record, findings, '');
+    return check.done();
   }
   const tags = policy.record?.tags ?? new Map<string, string>();
   const p = tags.get('p')?.toLowerCase();
   if (p === undefined || !POLICIES.includes(p)) {
     const what = p === undefined ? 'names no policy (p=)' : `has the unknown policy p=${showable(p)}`;
     const counted = (policy.record?.reportDomains.length ?? 0) > 0;
-    add(
-      counted ? 'warn' : 'fail',
+    check[counted ? 'warn' : 'fail'](
       `The DMARC record at ${name} ${what}${counted ? '; receivers take it as p=none' : ', so it does not count'}.`,
       'Write p=none, p=quarantine or p=reject behind v=DMARC1.',
     );
@@ -182,23 +177,20 @@ export function judgeDmarc(
   const gone = GONE.filter((tag) => tags.has(tag));
   if (gone.length > 0) {
     const list = gone.map((tag) => `${tag}=`).join(', ');
-    add(
-      'warn',
+    check.warn(
       `The DMARC record at ${name} uses ${list}, which ${gone.length === 1 ? 'is' : 'are'} gone from the standard and not looked at.`,
       `Remove ${list}.`,
     );
   }
   if (tags.get('t')?.toLowerCase() === 'y') {
-    add(
-      'warn',
+    check.warn(
       `The DMARC record at ${name} is marked as a test (t=y), so its policy is not applied in full.`,
       'Remove t=y once the reports look right.',
     );
   }
   for (const [to, given] of authorisations) {
     if (given !== false) continue;
-    add(
-      'warn',
+    check.warn(
       `Reports about ${policy.domain} are to go to ${showable(to)}, which has not agreed to that, so receivers do not send them.`,
       `Publish a TXT record at ${policy.domain}._report._dmarc.${showable(to)}: v=DMARC1`,
     );
@@ -212,12 +204,7 @@ export function judgeDmarc(
   const unasked = asks
     ? ''
     : ` Reports do not come to this server; to see them here, add mailto:${reportsTo} to its rua.`;
-  return checkOf(
-    'dmarc',
-    record,
-    findings,
-    `The DMARC record is in place (${applied}${inherited}).${unasked}`,
-  );
+  return check.done(`The DMARC record is in place (${applied}${inherited}).${unasked}`);
 }
 
 /**
@@ -243,27 +230,25 @@ export function judgeAlignment(params: {
   const dkim = !(strict('adkim') && subdomains);
   const bySpf = spf && covered;
   const byDkim = dkim && signed;
-  const findings: Finding[] = [];
+  const found = [`d=${domain}`, `return path ${returnHost}`];
+  const check = openCheck('align', 'HOST', domain, { found });
   if (!dkim) {
-    findings.push({
-      severity: bySpf ? 'warn' : 'fail',
-      message: `adkim=s requires DKIM's d= to be exactly the From domain: mail from sub-domains of ${domain} is signed as d=${domain}, so strict alignment will fail for it.`,
-      fix: 'Remove adkim=s, or add each sub-domain as a sender domain of its own.',
-    });
+    check[bySpf ? 'warn' : 'fail'](
+      `adkim=s requires DKIM's d= to be exactly the From domain: mail from sub-domains of ${domain} is signed as d=${domain}, so strict alignment will fail for it.`,
+      'Remove adkim=s, or add each sub-domain as a sender domain of its own.',
+    );
   }
   if (strict('aspf') && !spf && (returnHost === domain || isAtOrBelow(returnHost, climb.organisation))) {
-    findings.push({
-      severity: byDkim ? 'warn' : 'fail',
-      message: `aspf=s requires the return path to be exactly at ${domain}: strict alignment will fail for ${returnHost}.`,
-      fix: byDkim ? 'Remove aspf=s; until then DMARC rests on DKIM alone.' : 'Remove aspf=s.',
-    });
+    check[byDkim ? 'warn' : 'fail'](
+      `aspf=s requires the return path to be exactly at ${domain}: strict alignment will fail for ${returnHost}.`,
+      byDkim ? 'Remove aspf=s; until then DMARC rests on DKIM alone.' : 'Remove aspf=s.',
+    );
   }
   if (!signed && !bySpf) {
-    findings.push({
-      severity: 'fail',
-      message: 'Neither DKIM nor SPF speaks for the From domain, so mail fails DMARC.',
-      fix: 'Correct the DKIM record of the active key first.',
-    });
+    check.fail(
+      'Neither DKIM nor SPF speaks for the From domain, so mail fails DMARC.',
+      'Correct the DKIM record of the active key first.',
+    );
   }
   const mode = strict('adkim') ? 'strict' : 'relaxed';
   const dkimSays = signed
@@ -274,14 +259,8 @@ export function judgeAlignment(params: {
     : spf
       ? `SPF would align via ${returnHost}, but its check fails; DKIM alone is enough`
       : `SPF does not align, since return paths are at ${returnHost}; DKIM alone is enough`;
-  const check = checkOf(
-    'align',
-    { type: 'HOST', name: domain, expected: '', found: [`d=${domain}`, `return path ${returnHost}`] },
-    findings,
-    `With From addresses at ${domain}, ${dkimSays}; ${spfSays}.`,
-  );
   return {
-    ...check,
+    ...check.done(`With From addresses at ${domain}, ${dkimSays}; ${spfSays}.`),
     alignment: {
       dkim: { domain, strict: strict('adkim'), aligns: dkim, found: signed },
       returnPath: { host: returnHost, strict: strict('aspf'), aligns: spf },

@@ -12,7 +12,7 @@ import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 import type { CaaRecord, DnsAnswer } from '../../../net/dns-types.ts';
 import { dkimHost, ownershipValue } from '../dns-records.ts';
 import { type DomainVerification, verifyDomain } from '../verify.ts';
-import { checkOf, type DomainCheck, showable, unanswered } from './check.ts';
+import { type DomainCheck, openCheck, showable } from './check.ts';
 import { climbDmarc, judgeAlignment, judgeDmarc, policyOf, reportAuthorisations } from './dmarc.ts';
 import { judgeReports, type ReportedSource } from './dmarc-reports.ts';
 import {
@@ -191,7 +191,7 @@ async function examineNames(
       judgeFromMx({ domain, mx, addresses: [a, aaaa] }),
       track,
       judgeBimi(domain, bimi),
-      judgeAliasLoops(domain, byHost),
+      judgeAliasLoops(byHost),
       wildcard,
     ]),
   };
@@ -216,8 +216,9 @@ async function examineReturnPath(
     returnServers(lookups.others, bounceDomain),
   ]);
   if (servers === null) {
-    const record = { type: 'MX', name: host, expected: '', found: [] } as const;
-    return checkOf('rp', record, [unanswered(bounceDomain, 'timeout')], '');
+    const check = openCheck('rp', 'MX', host);
+    check.unanswered(bounceDomain, 'timeout');
+    return check.done();
   }
   const exchanges = mx.kind === 'found' && aliases.chain.length === 0 ? mx.records.slice(0, 3) : [];
   const aliased = await Promise.all(

@@ -7,7 +7,7 @@ import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 import type { CaaRecord, DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
 import { parseIp } from '../../../net/ip-address.ts';
 import { mayIssue } from './authorities.ts';
-import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+import { type DomainCheck, type OpenCheck, openCheck, showable } from './check.ts';
 
 export interface Aliases {
   chain: readonly string[];
@@ -43,7 +43,7 @@ export function judgeReturnPath(params: {
     ...aliases.chain.map((target) => `CNAME ${target}`),
     ...records.map(({ preference, exchange }) => `${preference} ${exchange}`),
   ];
-  const findings: Finding[] = [];
+  const check = openCheck('rp', 'MX', host, { expected: `10 ${server}`, found });
   const fix =
     servers.length === 0
       ? `Publish an A record at ${bounceDomain} with the address of this server, and an MX record at ${host} with the value 10 ${bounceDomain}.`
@@ -54,59 +54,46 @@ export function judgeReturnPath(params: {
   const isServer = records.length === 0 && hasAddress && servers.includes(host);
   const toNowhere = records.some(({ exchange }) => exchange === bounceDomain);
   if (besideAlias) {
-    findings.push({
-      severity: 'warn',
-      message: `${host} has a CNAME beside other records, which no name may have: some resolvers see one, some the other.`,
-      fix: `Remove the CNAME at ${host}.`,
-    });
+    check.warn(
+      `${host} has a CNAME beside other records, which no name may have: some resolvers see one, some the other.`,
+      `Remove the CNAME at ${host}.`,
+    );
   }
   const literal = records.find(({ exchange }) => parseIp(exchange) !== undefined);
   if (literal !== undefined) {
-    findings.push({
-      severity: 'warn',
-      message: `The MX record of ${host} holds the address ${literal.exchange}; it must hold a name (RFC 5321 §5.1).`,
+    check.warn(
+      `The MX record of ${host} holds the address ${literal.exchange}; it must hold a name (RFC 5321 §5.1).`,
       fix,
-    });
+    );
   }
   for (const exchange of aliasedExchanges) {
-    findings.push({
-      severity: 'warn',
-      message: `The MX record of ${host} names ${showable(exchange)}, which is an alias (CNAME); some servers refuse that (RFC 2181 §10.3).`,
-      fix: 'Name the host itself in the MX record.',
-    });
+    check.warn(
+      `The MX record of ${host} names ${showable(exchange)}, which is an alias (CNAME); some servers refuse that (RFC 2181 §10.3).`,
+      'Name the host itself in the MX record.',
+    );
   }
   if (!byAlias && !byMx && !isServer) {
     const takesMail = records.length === 0 ? hasAddress : records.some(({ exchange }) => exchange !== '');
-    if (mx.kind === 'failure') findings.push(unanswered(host, mx.reason));
+    if (mx.kind === 'failure') check.unanswered(host, mx.reason);
     else if (!takesMail) {
-      findings.push({
-        severity: 'fail',
-        message: `${host} has ${records.length === 0 ? 'neither an MX record nor an address' : 'a null MX'}, so bounces of this domain's mail are lost, and many receivers refuse it.`,
+      check.fail(
+        `${host} has ${records.length === 0 ? 'neither an MX record nor an address' : 'a null MX'}, so bounces of this domain's mail are lost, and many receivers refuse it.`,
         fix,
-      });
+      );
     } else {
-      findings.push({
-        severity: 'warn',
-        message:
-          records.length === 0
-            ? `${host} has no MX record, so bounces go to its own address, which may be another server.`
-            : toNowhere
-              ? `The MX record of ${host} names ${bounceDomain}, which has no address, so bounces of this domain's mail are lost.`
-              : `The MX records of ${host} do not name ${server}, so bounces go elsewhere.`,
-        // One more record beside them would lead a part of the other mail here.
-        fix:
-          records.length === 0 || toNowhere
-            ? fix
-            : `Replace the MX records of ${host} by one with the value 10 ${server}. If other mail goes there, set ReturnPathHost to a host that takes no other mail.`,
-      });
+      check.warn(
+        records.length === 0
+          ? `${host} has no MX record, so bounces go to its own address, which may be another server.`
+          : toNowhere
+            ? `The MX record of ${host} names ${bounceDomain}, which has no address, so bounces of this domain's mail are lost.`
+            : `The MX records of ${host} do not name ${server}, so bounces go elsewhere.`, // One more record beside them would lead a part of the other mail here.
+        records.length === 0 || toNowhere
+          ? fix
+          : `Replace the MX records of ${host} by one with the value 10 ${server}. If other mail goes there, set ReturnPathHost to a host that takes no other mail.`,
+      );
     }
   }
-  return checkOf(
-    'rp',
-    { type: 'MX', name: host, expected: `10 ${server}`, found },
-    findings,
-    `Bounces to ${host} come to this server.`,
-  );
+  return check.done(`Bounces to ${host} come to this server.`);
 }
 
 /** Whether mail to the From domain can be delivered. */
@@ -120,30 +107,25 @@ export function judgeFromMx(params: {
   const records = mx.kind === 'found' ? mx.records : [];
   const hosts = addresses.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
   const found = [...records.map(({ preference, exchange }) => `${preference} ${exchange || '.'}`), ...hosts];
-  const findings: Finding[] = [];
-  if (mx.kind === 'failure') findings.push(unanswered(domain, mx.reason));
+  const check = openCheck('from-mx', 'MX', domain, { found });
+  if (mx.kind === 'failure') check.unanswered(domain, mx.reason);
   else if (records.length > 0 && records.every(({ exchange }) => exchange === '')) {
-    findings.push({
-      severity: 'fail',
-      message: `${domain} has a null MX, which says that it takes no mail: many receivers refuse such senders, and replies fail.`,
-      fix: `Publish an MX record at ${domain} that names a server for its mail.`,
-    });
+    check.fail(
+      `${domain} has a null MX, which says that it takes no mail: many receivers refuse such senders, and replies fail.`,
+      `Publish an MX record at ${domain} that names a server for its mail.`,
+    );
   } else if (
     records.length === 0 &&
     addresses.every(({ kind }) => kind === 'no-data' || kind === 'no-name')
   ) {
-    findings.push({
-      severity: 'fail',
-      message: `${domain} has neither an MX record nor an address: many receivers refuse such senders, and replies fail.`,
-      fix: `Publish an MX record at ${domain} that names a server for its mail.`,
-    });
+    check.fail(
+      `${domain} has neither an MX record nor an address: many receivers refuse such senders, and replies fail.`,
+      `Publish an MX record at ${domain} that names a server for its mail.`,
+    );
   } else if (records.length === 0 && hosts.length === 0) {
-    findings.push(unanswered(domain, 'timeout'));
+    check.unanswered(domain, 'timeout');
   }
-  return checkOf(
-    'from-mx',
-    { type: 'MX', name: domain, expected: '', found },
-    findings,
+  return check.done(
     records.length > 0
       ? `Replies to ${domain} have a place to go.`
       : `${domain} has no MX record; replies go to its own address, which works.`,
@@ -163,16 +145,18 @@ export function judgeTracking(params: {
   now: number;
 }): DomainCheck {
   const { host, target, cname, aliases, caa, certificate, now } = params;
-  const findings: Finding[] = [];
+  const check = openCheck('track', 'CNAME', host, { expected: target, found: aliases.chain });
   const leadsHere = aliases.chain.includes(target);
   const publish = `Publish a CNAME record at ${host} with the value ${target}, and a certificate for ${host} in front of this server.`;
-  const warn = (message: string, fix: string) => findings.push({ severity: 'warn', message, fix });
   if (!leadsHere) {
-    if (cname.kind === 'failure') findings.push(unanswered(host, cname.reason));
+    if (cname.kind === 'failure') check.unanswered(host, cname.reason);
     else if (aliases.chain.length === 0) {
-      warn(`${host} has no CNAME record, so links and pixels in this domain's mail lead nowhere.`, publish);
+      check.warn(
+        `${host} has no CNAME record, so links and pixels in this domain's mail lead nowhere.`,
+        publish,
+      );
     } else {
-      warn(
+      check.warn(
         `The CNAME record of ${host} does not name ${target}, so links and pixels lead elsewhere.`,
         publish,
       );
@@ -182,16 +166,13 @@ export function judgeTracking(params: {
     .filter(({ tag }) => tag === 'issue')
     .map(({ value }) => value.split(';')[0]?.trim() ?? '');
   if (issuers.length > 0 && issuers.every((issuer) => issuer === '')) {
-    warn(
+    check.warn(
       `The CAA record for ${host} forbids every authority to issue a certificate, so links cannot use https.`,
       `Name your authority in a CAA record at ${host}, for example: 0 issue "letsencrypt.org"`,
     );
   }
-  if (leadsHere && certificate !== null) judgeCertificate(host, certificate, now, issuers, warn);
-  return checkOf(
-    'track',
-    { type: 'CNAME', name: host, expected: target, found: aliases.chain },
-    findings,
+  if (leadsHere && certificate !== null) judgeCertificate(host, certificate, now, issuers, check);
+  return check.done(
     certificate?.kind === 'valid'
       ? `Links on ${host} lead to this server, with a certificate until ${day(certificate.validUntil)}.`
       : `Links on ${host} lead to this server.`,
@@ -203,17 +184,17 @@ function judgeCertificate(
   certificate: CertificateFacts,
   now: number,
   issuers: readonly string[],
-  warn: (message: string, fix: string) => void,
+  check: OpenCheck,
 ): void {
   switch (certificate.kind) {
     case 'unreachable':
-      warn(
+      check.warn(
         `${host} cannot be reached by https from here (${showable(certificate.detail)}), so links may not open.`,
         `Let a web server with a certificate for ${host} pass requests on to this server.`,
       );
       return;
     case 'invalid':
-      warn(
+      check.warn(
         `The certificate of ${host} is not valid (${showable(certificate.detail)}), so browsers stop readers before the link.`,
         `Get a certificate for ${host}${issuers.some((name) => name !== '') ? ` from ${issuers.filter((name) => name !== '').join(' or ')}, which its CAA record allows` : ''}.`,
       );
@@ -222,14 +203,14 @@ function judgeCertificate(
       if (issuers.length > 0 && certificate.issuer !== undefined) {
         if (mayIssue(certificate.issuer, issuers) === false) {
           const { issuer } = certificate;
-          warn(
+          check.warn(
             `The certificate of ${host} was issued by ${showable(issuer)}, which its CAA records do not allow, so it cannot be renewed there.`,
             `Name that authority in a CAA record too, or get the next certificate from ${issuers.join(' or ')}.`,
           );
         }
       }
       if (certificate.validUntil - now < SOON_MS) {
-        warn(
+        check.warn(
           `The certificate of ${host} ends on ${day(certificate.validUntil)}.`,
           'Renew it, and see why that does not happen by itself.',
         );
@@ -246,28 +227,28 @@ export function day(at: number): string {
 export function judgeBimi(domain: string, answer: DnsAnswer<string>): DomainCheck {
   const name = `default._bimi.${domain}`;
   const found = answer.kind === 'found' ? answer.records.filter((text) => /^v=BIMI1\b/i.test(text)) : [];
-  const findings = answer.kind === 'failure' ? [unanswered(name, answer.reason)] : [];
-  const fine =
+  const check = openCheck('bimi', 'TXT', name, { found });
+  if (answer.kind === 'failure') check.unanswered(name, answer.reason);
+  return check.done(
     found.length > 0
       ? 'A logo is published (BIMI); receivers show it where DMARC refuses or quarantines forgeries.'
-      : 'No logo is published (BIMI); nothing is wrong with that.';
-  return checkOf('bimi', { type: 'TXT', name, expected: '', found }, findings, fine);
+      : 'No logo is published (BIMI); nothing is wrong with that.',
+  );
 }
 
 /** CNAMEs that form a loop. */
-export function judgeAliasLoops(domain: string, hosts: ReadonlyMap<string, Aliases>): DomainCheck | null {
+export function judgeAliasLoops(hosts: ReadonlyMap<string, Aliases>): DomainCheck | null {
   const loops = [...hosts].filter(([, { loop }]) => loop);
   const [first] = loops;
   if (first === undefined) return null;
-  const findings = loops.map(
-    ([host, { chain }]): Finding => ({
-      severity: 'fail',
-      message: `The CNAME of ${showable(host)} is a loop or too long (${[host, ...chain].slice(0, 6).map(showable).join(' → ')}), so nothing can be found there.`,
-      fix: `Let the CNAME at ${showable(host)} name its target directly.`,
-    }),
-  );
-  const record = { type: 'CNAME', name: first[0], expected: '', found: first[1].chain } as const;
-  return checkOf('cname-loop', record, findings, `No alias of ${domain} leads in a circle.`);
+  const check = openCheck('cname-loop', 'CNAME', first[0], { found: first[1].chain });
+  for (const [host, { chain }] of loops) {
+    check.fail(
+      `The CNAME of ${showable(host)} is a loop or too long (${[host, ...chain].slice(0, 6).map(showable).join(' → ')}), so nothing can be found there.`,
+      `Let the CNAME at ${showable(host)} name its target directly.`,
+    );
+  }
+  return check.done();
 }
 
 /** `name`: a random name; a record there means that every name has one. */
@@ -280,10 +261,10 @@ export function judgeWildcard(
   const texts = answer.kind === 'found' ? answer.records : [];
   if (texts.length === 0) return null;
   const ours = texts.some((text) => text.includes(ownership));
-  const finding: Finding = {
-    severity: ours ? 'fail' : 'warn',
-    message: `A wildcard TXT record of ${domain} answers every name${ours ? ', even with our own record: verification would be meaningless' : ', so a missing record looks like a wrong one'}.`,
-    fix: `Remove the record *.${domain} of type TXT, or give it a name of its own.`,
-  };
-  return checkOf('wildcard', { type: 'TXT', name, expected: 'no record', found: texts }, [finding], '');
+  const check = openCheck('wildcard', 'TXT', name, { expected: 'no record', found: texts });
+  check[ours ? 'fail' : 'warn'](
+    `A wildcard TXT record of ${domain} answers every name${ours ? ', even with our own record: verification would be meaningless' : ', so a missing record looks like a wrong one'}.`,
+    `Remove the record *.${domain} of type TXT, or give it a name of its own.`,
+  );
+  return check.done();
 }

@@ -4,7 +4,7 @@
  */
 import type { Resolver } from '../../../net/dns-types.ts';
 import { reverseName } from '../../../net/ip-address.ts';
-import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+import { type DomainCheck, openCheck, showable } from './check.ts';
 import type { InstanceFacts, SendingAddress } from './instance-facts.ts';
 import { ipTerms, judgeSpf, walkSpf } from './spf.ts';
 
@@ -17,51 +17,41 @@ export async function checkAddress(
   resolver: Pick<Resolver, 'ptr' | 'a' | 'aaaa'>,
   { address, ehlo }: SendingAddress,
 ): Promise<DomainCheck> {
-  const id = `ptr ${address}`;
   const answer = await resolver.ptr(address);
   const names = answer.kind === 'found' ? answer.records : [];
-  const record = {
-    type: 'PTR',
-    name: reverseName(address) ?? address,
-    expected: ehlo,
-    found: names,
-  } as const;
+  const asked = reverseName(address) ?? address;
+  const check = openCheck(`ptr ${address}`, 'PTR', asked, { expected: ehlo, found: names });
   const setIt = `Let the provider of ${address} set its PTR record (reverse DNS) to ${ehlo}.`;
-  if (answer.kind === 'failure') return checkOf(id, record, [unanswered(record.name, answer.reason)], '');
-  const findings: Finding[] = [];
+  if (answer.kind === 'failure') {
+    check.unanswered(asked, answer.reason);
+    return check.done();
+  }
   if (names.length === 0) {
-    findings.push({
-      severity: 'fail',
-      message: `${address} has no PTR record: large receivers refuse mail from such addresses.`,
-      fix: setIt,
-    });
+    check.fail(`${address} has no PTR record: large receivers refuse mail from such addresses.`, setIt);
   } else if (!names.some((name) => same(name, ehlo))) {
-    findings.push({
-      severity: 'warn',
-      message: `${address} is called ${showable(names.slice(0, 3).join(', '))}, but says ${ehlo} in EHLO; receivers compare the two.`,
-      fix: `${setIt} Or set the key hostname (or the source's ehlo) to that name.`,
-    });
+    check.warn(
+      `${address} is called ${showable(names.slice(0, 3).join(', '))}, but says ${ehlo} in EHLO; receivers compare the two.`,
+      `${setIt} Or set the key hostname (or the source's ehlo) to that name.`,
+    );
   }
   const generic = names.find((name) => isGeneric(name, address));
   if (generic !== undefined) {
-    findings.push({
-      severity: 'warn',
-      message: `${showable(generic)} looks like a generic name of an access network, which many receivers refuse.`,
-      fix: setIt,
-    });
+    check.warn(
+      `${showable(generic)} looks like a generic name of an access network, which many receivers refuse.`,
+      setIt,
+    );
   }
   for (const name of new Set([...names.slice(0, 3), ehlo])) {
     const back = await (address.includes(':') ? resolver.aaaa(name) : resolver.a(name));
-    if (back.kind === 'failure') findings.push(unanswered(name, back.reason));
+    if (back.kind === 'failure') check.unanswered(name, back.reason);
     else if (back.kind !== 'found' || !back.records.includes(address)) {
-      findings.push({
-        severity: 'fail',
-        message: `${showable(name)} does not lead back to ${address}${back.kind === 'found' ? ` but to ${showable(back.records.slice(0, 3).join(', '))}` : ''}, so nothing confirms the name.`,
-        fix: `Publish an ${address.includes(':') ? 'AAAA' : 'A'} record for ${showable(name)} with ${address}.`,
-      });
+      check.fail(
+        `${showable(name)} does not lead back to ${address}${back.kind === 'found' ? ` but to ${showable(back.records.slice(0, 3).join(', '))}` : ''}, so nothing confirms the name.`,
+        `Publish an ${address.includes(':') ? 'AAAA' : 'A'} record for ${showable(name)} with ${address}.`,
+      );
     }
   }
-  return checkOf(id, record, findings, `${address} is called ${ehlo}, and that name leads back to it.`);
+  return check.done(`${address} is called ${ehlo}, and that name leads back to it.`);
 }
 
 /** A name that contains the address, or words for customers' lines. */
@@ -98,38 +88,30 @@ export async function checkBlockLists(
 ): Promise<DomainCheck | null> {
   const reversed = reverseName(address)?.replace(/\.(?:in-addr|ip6)\.arpa$/, '');
   if (zones.length === 0 || reversed === undefined) return null;
-  const findings: Finding[] = [];
   const found: string[] = [];
+  const check = openCheck(`dnsbl ${address}`, 'A', address, { expected: 'not listed', found });
   let clear = 0;
   for (const zone of zones) {
     // The first labels may be a secret key for the list.
     const shown = zone.split('.').slice(-3).join('.');
     const answer = await resolver.a(`${reversed}.${zone}`);
     if (answer.kind === 'failure') {
-      findings.push({ severity: 'warn', message: `The block list ${shown} did not answer.`, fix: '' });
+      check.warn(`The block list ${shown} did not answer.`, '');
       continue;
     }
     const codes = answer.kind === 'found' ? answer.records : [];
     found.push(...codes.map((code) => `${shown} ${code}`));
     if (codes.some((code) => code.startsWith('127.255.255.'))) {
-      findings.push({
-        severity: 'warn',
-        message: `The block list ${shown} refuses to answer this resolver (${codes.join(', ')}); that says nothing about ${address}.`,
-        fix: 'Ask it through a resolver of your own, with the key that the list gave you (key doctor-dnsbl).',
-      });
+      check.warn(
+        `The block list ${shown} refuses to answer this resolver (${codes.join(', ')}); that says nothing about ${address}.`,
+        'Ask it through a resolver of your own, with the key that the list gave you (key doctor-dnsbl).',
+      );
     } else if (codes.some((code) => code.startsWith('127.'))) {
-      findings.push({
-        severity: 'fail',
-        message: `${address} is listed at ${shown} (${codes.join(', ')}).`,
-        fix: 'Find out why at the site of the list, end it, and then ask for removal.',
-      });
+      check.fail(
+        `${address} is listed at ${shown} (${codes.join(', ')}).`,
+        'Find out why at the site of the list, end it, and then ask for removal.',
+      );
     } else clear += 1;
   }
-  const record = { type: 'A', name: address, expected: 'not listed', found } as const;
-  return checkOf(
-    `dnsbl ${address}`,
-    record,
-    findings,
-    `${address} is not listed (${clear} of ${zones.length} block lists asked answered so).`,
-  );
+  return check.done(`${address} is not listed (${clear} of ${zones.length} block lists asked answered so).`);
 }

@@ -4,7 +4,7 @@
  * the configuration; returns one check, or null if no mail leaves this server.
  */
 import type { DnsAnswer, MxRecord, Resolver } from '../../../net/dns-types.ts';
-import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+import { type DomainCheck, type Finding, openCheck, showable, unanswered } from './check.ts';
 import type { InstanceFacts } from './instance-facts.ts';
 
 /** A host that takes mail. */
@@ -27,8 +27,11 @@ export async function checkBounceDomain(
   const mx = await resolver.mx(bounceDomain);
   const records = mx.kind === 'found' ? mx.records.slice(0, MAX_HOSTS) : [];
   const found = records.map(({ preference, exchange }) => `${preference} ${exchange || '.'}`);
-  const record = { type: 'MX', name: bounceDomain, expected: `10 ${hostname}`, found } as const;
-  const check = (findings: readonly Finding[], fine = '') => checkOf('bounce-domain', record, findings, fine);
+  const open = openCheck('bounce-domain', 'MX', bounceDomain, { expected: `10 ${hostname}`, found });
+  const check = (findings: readonly Finding[], fine = '') => {
+    open.add(findings);
+    return open.done(fine);
+  };
   if (mx.kind === 'failure') return check([unanswered(bounceDomain, mx.reason)]);
   // Without MX, mail goes to the address of the name itself (RFC 5321 §5.1).
   const names = mx.kind === 'found' ? records.map(({ exchange }) => exchange) : [bounceDomain];

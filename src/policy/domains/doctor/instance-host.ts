@@ -2,7 +2,7 @@
  * The doctor's checks of the machine and its operator: name, links, clock, disk, data folder, the operator's address,
  * and what a person must do by hand.
  */
-import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
+import { type DomainCheck, openCheck, showable } from './check.ts';
 import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
 
 const OFFSET_FAIL_MS = 300_000;
@@ -16,28 +16,21 @@ const LOW_FREE_SHARE = 0.15;
 
 /** Whether the server has a name that others can look up. */
 export function checkName({ hostname, direct, addresses }: InstanceFacts): DomainCheck {
-  const findings: Finding[] = [];
+  const found = addresses.map(({ address }) => address);
+  const check = openCheck('name', 'HOST', hostname, { found });
   if (!hostname.includes('.') || /\.(?:local|localdomain|internal|lan|home)$/i.test(hostname)) {
-    findings.push({
-      severity: direct ? 'fail' : 'warn',
-      message: `This server calls itself "${showable(hostname)}", which is not a name that others can look up.`,
-      fix: 'Set the key hostname to its full public name, for example mail.example.com.',
-    });
+    check[direct ? 'fail' : 'warn'](
+      `This server calls itself "${showable(hostname)}", which is not a name that others can look up.`,
+      'Set the key hostname to its full public name, for example mail.example.com.',
+    );
   }
   if (direct && addresses.length === 0) {
-    findings.push({
-      severity: 'warn',
-      message: 'No public address of this machine is known, so its name and SPF could not be checked.',
-      fix: `Publish an A record for ${showable(hostname)} with the address that mail leaves from.`,
-    });
+    check.warn(
+      'No public address of this machine is known, so its name and SPF could not be checked.',
+      `Publish an A record for ${showable(hostname)} with the address that mail leaves from.`,
+    );
   }
-  const record = {
-    type: 'HOST',
-    name: hostname,
-    expected: '',
-    found: addresses.map(({ address }) => address),
-  } as const;
-  return checkOf('name', record, findings, `This server is called ${hostname}.`);
+  return check.done(`This server is called ${hostname}.`);
 }
 
 /** Addresses of sources that no mail can leave from. Null: this machine has each, and those of IPv6 are used. */
@@ -45,76 +38,65 @@ export function checkSources(
   probes: InstanceProbes,
   { unusedIpv6 }: Pick<InstanceFacts, 'unusedIpv6'>,
 ): DomainCheck | null {
-  const findings = probes.missingSources().map(
-    ({ id, address }): Finding => ({
-      severity: 'fail',
-      message: `This machine does not have the address ${address} of the source "${id}": nothing is sent from this address.`,
-      fix: 'Give a network interface this address, or correct the key sources.',
-    }),
-  );
-  if (unusedIpv6 === 'off') {
-    findings.push({
-      severity: 'warn',
-      message:
-        "A source has an IPv6 address, and the key ipv6 is off: no mail to recipients' own hosts leaves from that.",
-      fix: 'Set the key ipv6 to on, or remove "ipv6" from the source.',
-    });
-  } else if (unusedIpv6 === 'no-address') {
-    findings.push({
-      severity: 'warn',
-      message: 'The key ipv6 is on, and no source has an IPv6 address: no mail leaves over IPv6.',
-      fix: 'Give a source an IPv6 address ("ipv6" in sources), or set the key ipv6 to off.',
-    });
+  const missing = probes.missingSources();
+  if (missing.length === 0 && unusedIpv6 === null) return null;
+  const check = openCheck('sources', 'HOST', 'sources');
+  for (const { id, address } of missing) {
+    check.fail(
+      `This machine does not have the address ${address} of the source "${id}": nothing is sent from this address.`,
+      'Give a network interface this address, or correct the key sources.',
+    );
   }
-  if (findings.length === 0) return null;
-  return checkOf('sources', { type: 'HOST', name: 'sources', expected: '', found: [] }, findings, '');
+  if (unusedIpv6 === 'off') {
+    check.warn(
+      "A source has an IPv6 address, and the key ipv6 is off: no mail to recipients' own hosts leaves from that.",
+      'Set the key ipv6 to on, or remove "ipv6" from the source.',
+    );
+  } else if (unusedIpv6 === 'no-address') {
+    check.warn(
+      'The key ipv6 is on, and no source has an IPv6 address: no mail leaves over IPv6.',
+      'Give a source an IPv6 address ("ipv6" in sources), or set the key ipv6 to off.',
+    );
+  }
+  return check.done();
 }
 
 /** Whether readers can use the links in mail, and their programs the one for unsubscribing (RFC 8058 §3.1). */
 export function checkLinks({ links }: InstanceFacts): DomainCheck | null {
   if (links === null) return null;
   const url = showable(links.url);
-  const record = { type: 'HOST', name: 'links', expected: '', found: [url] } as const;
-  const finding: Finding = {
-    severity: 'warn',
-    message:
+  const check = openCheck('links', 'HOST', 'links', { found: [url] });
+  if (links.reach !== 'one-click') {
+    check.warn(
       links.reach === 'none'
         ? `Links in mail would begin with ${url}, which only this machine can open. So mail leaves without links to unsubscribe and without tracking, except from domains with a TrackingHost.`
         : `Links in mail begin with ${url}, not with https://. So mail programs get no one-click unsubscribe, which large receivers require of bulk mail, except from domains with a TrackingHost.`,
-    fix: 'Set the key public-url to an https:// address of this server that readers can reach, for example https://mail.example.com.',
-  };
-  return checkOf(
-    'links',
-    record,
-    links.reach === 'one-click' ? [] : [finding],
-    `Links in mail begin with ${url}.`,
-  );
+      'Set the key public-url to an https:// address of this server that readers can reach, for example https://mail.example.com.',
+    );
+  }
+  return check.done(`Links in mail begin with ${url}.`);
 }
 
 /** Compared with the clock that the operator configured, if any. */
 export async function checkClock(probes: InstanceProbes): Promise<DomainCheck> {
   const offset = await probes.clockOffsetMs();
-  const record = { type: 'HOST', name: 'clock', expected: '', found: [] } as const;
+  const check = openCheck('clock', 'HOST', 'clock');
   if (offset === null) {
-    const unknown: Finding = {
-      severity: 'unknown',
-      message: 'Whether the clock is right is not known.',
-      fix: 'Name a web server of yours whose clock is right in the key doctor-clock.',
-    };
-    return checkOf('clock', record, [unknown], '');
+    check.unknown(
+      'Whether the clock is right is not known.',
+      'Name a web server of yours whose clock is right in the key doctor-clock.',
+    );
+    return check.done();
   }
-  const seconds = Math.round(Math.abs(offset) / 1000);
-  const finding: Finding = {
-    severity: Math.abs(offset) >= OFFSET_FAIL_MS ? 'fail' : 'warn',
-    message: `The clock is ${seconds} s ${offset > 0 ? 'ahead' : 'behind'}: dates, tokens and signatures are wrong by that.`,
-    fix: 'Let the system set its clock (NTP).',
-  };
-  return checkOf(
-    'clock',
-    record,
-    Math.abs(offset) >= OFFSET_WARN_MS ? [finding] : [],
-    `The clock is right to ${seconds} s.`,
-  );
+  const off = Math.abs(offset);
+  const seconds = Math.round(off / 1000);
+  if (off >= OFFSET_WARN_MS) {
+    check[off >= OFFSET_FAIL_MS ? 'fail' : 'warn'](
+      `The clock is ${seconds} s ${offset > 0 ? 'ahead' : 'behind'}: dates, tokens and signatures are wrong by that.`,
+      'Let the system set its clock (NTP).',
+    );
+  }
+  return check.done(`The clock is right to ${seconds} s.`);
 }
 
 /** Whether the database server removes old versions of rows. */
@@ -149,21 +131,15 @@ export async function checkDatabase(probes: InstanceProbes): Promise<DomainCheck
 
 /** Whether a person reads mail for postmaster and abuse (RFC 2142). */
 export function checkOperator({ operatorAddress, bounceDomain, returns }: InstanceFacts): DomainCheck {
-  const record = {
-    type: 'HOST',
-    name: `postmaster@${bounceDomain}`,
-    expected: '',
-    found: operatorAddress === null ? [] : [operatorAddress],
-  } as const;
-  const finding: Finding = {
-    severity: 'warn',
-    message: `Mail for postmaster@${bounceDomain} and abuse@${bounceDomain}, which every mail domain must have (RFC 2142), is not forwarded to anybody.`,
-    fix: 'Set the key operator-address to the address of a person.',
-  };
-  return checkOf(
-    'operator',
-    record,
-    operatorAddress === null ? [finding] : [],
+  const found = operatorAddress === null ? [] : [operatorAddress];
+  const check = openCheck('operator', 'HOST', `postmaster@${bounceDomain}`, { found });
+  if (operatorAddress === null) {
+    check.warn(
+      `Mail for postmaster@${bounceDomain} and abuse@${bounceDomain}, which every mail domain must have (RFC 2142), is not forwarded to anybody.`,
+      'Set the key operator-address to the address of a person.',
+    );
+  }
+  return check.done(
     returns === 'off'
       ? `Mail for postmaster and abuse goes to ${operatorAddress} once the key returns is set.`
       : `Mail for postmaster and abuse goes to ${operatorAddress}.`,
@@ -176,37 +152,30 @@ export async function checkDisk(
   { dataFolder }: Pick<InstanceFacts, 'dataFolder'>,
 ): Promise<DomainCheck> {
   const free = await probes.freeSpace();
-  const record = { type: 'HOST', name: dataFolder, expected: '', found: [] } as const;
+  const check = openCheck('disk', 'HOST', dataFolder);
   if (free === null) {
-    const message = 'How much of the disk is free could not be found out.';
-    return checkOf('disk', record, [{ severity: 'unknown', message, fix: '' }], '');
+    check.unknown('How much of the disk is free could not be found out.', '');
+    return check.done();
   }
   const share = `${(free.share * 100).toFixed(0)} % (${(free.bytes / 2 ** 30).toFixed(1)} GiB)`;
-  const finding: Finding = {
-    severity: free.share < LEAST_FREE_SHARE ? 'fail' : 'warn',
-    message:
-      free.share < LEAST_FREE_SHARE
-        ? `Only ${share} of the disk is free: no mail is accepted.`
-        : `Only ${share} of the disk is free; below 5 % no mail is accepted.`,
-    fix: 'Make room, or shorten retain-content and retain-events.',
-  };
-  const files: Finding = {
-    severity: free.fileShare === 0 ? 'fail' : 'warn',
-    message:
-      free.fileShare === 0
-        ? 'No further file can be made on the disk, because its inodes are used up: bounces and complaints are refused, and after a stop the server cannot start.'
-        : `Only ${(free.fileShare * 100).toFixed(0)} % of the inodes of the disk are free; without them the server cannot start.`,
-    fix: 'Remove files that nobody needs (df -i).',
-  };
-  return checkOf(
-    'disk',
-    record,
-    [
-      ...(free.share < LOW_FREE_SHARE ? [finding] : []),
-      ...(free.fileShare < LEAST_FREE_SHARE ? [files] : []),
-    ],
-    `${share} of the disk is free.`,
-  );
+  const room = 'Make room, or shorten retain-content and retain-events.';
+  if (free.share < LEAST_FREE_SHARE)
+    check.fail(`Only ${share} of the disk is free: no mail is accepted.`, room);
+  else if (free.share < LOW_FREE_SHARE)
+    check.warn(`Only ${share} of the disk is free; below 5 % no mail is accepted.`, room);
+  const files = 'Remove files that nobody needs (df -i).';
+  if (free.fileShare === 0) {
+    check.fail(
+      'No further file can be made on the disk, because its inodes are used up: bounces and complaints are refused, and after a stop the server cannot start.',
+      files,
+    );
+  } else if (free.fileShare < LEAST_FREE_SHARE) {
+    check.warn(
+      `Only ${(free.fileShare * 100).toFixed(0)} % of the inodes of the disk are free; without them the server cannot start.`,
+      files,
+    );
+  }
+  return check.done(`${share} of the disk is free.`);
 }
 
 /** Whether only the owner can read the keys and tokens of the data folder. */
@@ -215,13 +184,14 @@ export async function checkFolder(
   { dataFolder }: InstanceFacts,
 ): Promise<DomainCheck> {
   const open = await probes.readableByOthers();
-  const record = { type: 'HOST', name: dataFolder, expected: '', found: open } as const;
-  const finding: Finding = {
-    severity: 'fail',
-    message: `Others on this machine can read ${showable(open.slice(0, 5).join(', '))}, which contains keys and tokens.`,
-    fix: `chmod -R go-rwx ${showable(dataFolder)}`,
-  };
-  return checkOf('data', record, open.length === 0 ? [] : [finding], 'Nobody else can read the data folder.');
+  const check = openCheck('data', 'HOST', dataFolder, { found: open });
+  if (open.length > 0) {
+    check.fail(
+      `Others on this machine can read ${showable(open.slice(0, 5).join(', '))}, which contains keys and tokens.`,
+      `chmod -R go-rwx ${showable(dataFolder)}`,
+    );
+  }
+  return check.done('Nobody else can read the data folder.');
 }
 
 /** Whether people can sign in by the identity provider; null where there is none. */
@@ -231,14 +201,14 @@ export async function checkIdentityProvider(
 ): Promise<DomainCheck | null> {
   if (identityIssuer === null) return null;
   const problem = await probes.identityProvider();
-  const record = { type: 'HOST', name: identityIssuer, expected: '', found: [] } as const;
-  const finding: Finding = {
-    severity: 'warn',
-    message: `Nobody can sign in by the identity provider: ${showable(problem ?? '')}.`,
-    fix: 'Correct the keys oidc-issuer, oidc-client-id and oidc-client-secret, or look at the provider. Passwords still work.',
-  };
-  const fine = 'The identity provider answers with its metadata and keys.';
-  return checkOf('sign-in', record, problem === null ? [] : [finding], fine);
+  const check = openCheck('sign-in', 'HOST', identityIssuer);
+  if (problem !== null) {
+    check.warn(
+      `Nobody can sign in by the identity provider: ${showable(problem)}.`,
+      'Correct the keys oidc-issuer, oidc-client-id and oidc-client-secret, or look at the provider. Passwords still work.',
+    );
+  }
+  return check.done('The identity provider answers with its metadata and keys.');
 }
 
 /** Whether the nodes on one database work alike; null where there is one. */
@@ -249,39 +219,29 @@ export async function checkNodes(
   const others = await probes.otherNodes();
   if (others === null || others.length === 0) return null;
   const named = others.map(({ name }) => showable(name));
-  const record = { type: 'HOST', name: hostname, expected: '', found: named } as const;
-  const findings = others.flatMap(({ name, otherVersion, differsIn }): Finding[] => [
-    ...(differsIn.length === 0
-      ? []
-      : [
-          {
-            severity: 'warn' as const,
-            message: `The node ${showable(name)} has other values than this one of ${differsIn.map(showable).join(', ')}: mail is treated differently depending on the node.`,
-            fix: 'Give all nodes the same values (postrider config on each shows them), and restart those that change.',
-          },
-        ]),
-    ...(otherVersion === null
-      ? []
-      : [
-          {
-            severity: 'warn' as const,
-            message: `The node ${showable(name)} runs version ${showable(otherVersion)}, another one than this node.`,
-            fix: 'Finish the upgrade: all nodes should run one version (docs/howto/several-nodes.md).',
-          },
-        ]),
-  ]);
-  return checkOf('nodes', record, findings, `It works beside ${named.join(', ')}, with the same settings.`);
+  const check = openCheck('nodes', 'HOST', hostname, { found: named });
+  for (const { name, otherVersion, differsIn } of others) {
+    if (differsIn.length > 0) {
+      check.warn(
+        `The node ${showable(name)} has other values than this one of ${differsIn.map(showable).join(', ')}: mail is treated differently depending on the node.`,
+        'Give all nodes the same values (postrider config on each shows them), and restart those that change.',
+      );
+    }
+    if (otherVersion !== null) {
+      check.warn(
+        `The node ${showable(name)} runs version ${showable(otherVersion)}, another one than this node.`,
+        'Finish the upgrade: all nodes should run one version (docs/howto/several-nodes.md).',
+      );
+    }
+  }
+  return check.done(`It works beside ${named.join(', ')}, with the same settings.`);
 }
 
 /** What no program can look up; null if mail leaves only by relays. */
 export function feedbackLoops({ direct, bounceDomain, returns }: InstanceFacts): DomainCheck | null {
   if (!direct) return null;
-  const record = { type: 'HOST', name: 'feedback loops', expected: '', found: [] } as const;
   const counted = returns === 'off' ? 'once the key returns is set, complaints' : 'complaints';
-  return checkOf(
-    'feedback',
-    record,
-    [],
+  return openCheck('feedback', 'HOST', 'feedback loops').done(
     `Enrol once, by hand: Yahoo's Complaint Feedback Loop (by DKIM domain) and Microsoft's JMRP (by address), with fbl@${bounceDomain} as the address for reports: ${counted} are counted there. Microsoft's SNDS (by address) and Google Postmaster Tools (by domain) show figures of your mail.`,
   );
 }

@@ -2,7 +2,7 @@
  * The doctor's check of a relay: whether it can be reached, supports TLS, and accepts our login and our largest
  * message.
  */
-import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
+import { type DomainCheck, type OpenCheck, openCheck, showable } from './check.ts';
 import type { InstanceProbes, RelayFacts, RelayProbe } from './instance-facts.ts';
 
 /** Connects to the relay as delivery would, and logs in if configured; nothing is sent. */
@@ -11,71 +11,76 @@ export async function checkRelay(probes: InstanceProbes, relay: RelayFacts): Pro
   const at = `${host}:${port}`;
   const probe = await probes.relay(relay);
   const found = 'detail' in probe ? [probe.detail] : [];
-  const record = { type: 'SMTP', name: at, expected: '', found } as const;
-  const fine = `The relay ${at} answers${login ? ' and takes the login' : ''}.`;
-  return checkOf(`relay ${at}`, record, findings(probe, relay), fine);
+  const check = openCheck(`relay ${at}`, 'SMTP', at, { found });
+  judge(check, probe, relay);
+  return check.done(`The relay ${at} answers${login ? ' and takes the login' : ''}.`);
 }
 
-function findings(probe: RelayProbe, { host, port, login, maxMessageBytes }: RelayFacts): Finding[] {
+function judge(
+  check: OpenCheck,
+  probe: RelayProbe,
+  { host, port, login, maxMessageBytes }: RelayFacts,
+): void {
   const at = `${showable(host)}:${port}`;
   const said = 'detail' in probe ? showable(probe.detail) : '';
-  const fail = (message: string, fix: string): Finding[] => [{ severity: 'fail', message, fix }];
   switch (probe.kind) {
     case 'unresolved':
-      return fail(
+      check.fail(
         `The name of the relay ${at} leads to no address: ${said}.`,
         'Correct its host name (key route), or the resolvers of this server (key dns).',
       );
+      break;
     case 'unreachable':
-      return fail(
+      check.fail(
         `The relay ${at} cannot be reached: ${said}.`,
         'Check its host and port (key route), and whether a firewall lets this machine connect there (often 587 where 25 is closed).',
       );
+      break;
     case 'tls':
-      return fail(
+      check.fail(
         `TLS with the relay ${at} fails: ${said}.`,
         `A login goes over verified TLS only: use the name that its certificate has${port === 465 ? '' : ', or smtps:// where it expects TLS from the start'}.`,
       );
+      break;
     case 'login':
-      return fail(
+      check.fail(
         `The relay ${at} refuses the login: ${said}.`,
         'Correct its user name and password (key route, with special characters percent-encoded). A running server reads them when it starts.',
       );
+      break;
     case 'no-login':
-      return fail(
+      check.fail(
         `The relay ${at} takes no login: ${said}.`,
         'Check its port (key route): a login is usual at 587, or at 465 with smtps://, often after TLS only, and not at 25. If the relay needs no login, remove user and password from the route. This server logs in with PLAIN or LOGIN.',
       );
+      break;
     case 'refused':
-      return fail(`The relay ${at} refuses us: ${said}.`, 'Ask its provider about this address and account.');
+      check.fail(`The relay ${at} refuses us: ${said}.`, 'Ask its provider about this address and account.');
+      break;
     case 'ready':
-      return readyFindings(at, probe, login, maxMessageBytes);
+      judgeReady(check, at, probe, login, maxMessageBytes);
   }
 }
 
-function readyFindings(
+function judgeReady(
+  check: OpenCheck,
   at: string,
   { tls, size }: Extract<RelayProbe, { kind: 'ready' }>,
   login: boolean,
   maxMessageBytes: number,
-): Finding[] {
-  const list: Finding[] = [];
+): void {
   if (tls !== 'verified' && !login) {
-    list.push({
-      severity: 'warn',
-      message:
-        tls === 'none'
-          ? `Mail goes to the relay ${at} in the clear.`
-          : `The certificate of the relay ${at} is not verified.`,
-      fix: 'Ask its provider for a name and port with TLS, or use smtps://.',
-    });
+    check.warn(
+      tls === 'none'
+        ? `Mail goes to the relay ${at} in the clear.`
+        : `The certificate of the relay ${at} is not verified.`,
+      'Ask its provider for a name and port with TLS, or use smtps://.',
+    );
   }
   if (size !== null && size > 0 && size < maxMessageBytes) {
-    list.push({
-      severity: 'warn',
-      message: `The relay ${at} takes messages of up to ${size} bytes, and this server takes up to ${maxMessageBytes}: larger ones bounce.`,
-      fix: `Set the key max-message-bytes to ${size} or less, so that their senders get an error at once.`,
-    });
+    check.warn(
+      `The relay ${at} takes messages of up to ${size} bytes, and this server takes up to ${maxMessageBytes}: larger ones bounce.`,
+      `Set the key max-message-bytes to ${size} or less, so that their senders get an error at once.`,
+    );
   }
-  return list;
 }

@@ -7,7 +7,7 @@
  * Other machines are contacted only by DNS and as far as the operator configured them.
  */
 import type { DnsAnswer, DnsFailureReason, Resolver } from '../../../net/dns-types.ts';
-import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
+import { type DomainCheck, openCheck, showable } from './check.ts';
 import { day } from './hosts.ts';
 import { checkAddress, checkBlockLists, checkServerSpf } from './instance-addresses.ts';
 import { checkBounceDomain } from './instance-bounce-domain.ts';
@@ -90,19 +90,20 @@ export async function examineHere(
 
 async function checkPort25(probes: InstanceProbes): Promise<DomainCheck> {
   const { kind, detail } = await probes.port25();
-  const record = { type: 'SMTP', name: 'port 25 outwards', expected: '', found: [detail] } as const;
-  const fix =
-    'Ask the provider to open port 25 outwards, or send through a relay (key route, for example smtp://user:password@relay.example:587).';
-  const findings: Finding[] =
-    kind === 'blocked' ? [{ severity: 'fail', message: sentenceOf(detail), fix }] : [];
-  if (kind === 'unknown') {
-    findings.push({
-      severity: 'unknown',
-      message: `It is not known whether outgoing port 25 is open: ${showable(detail)}.`,
-      fix: 'Set operator-address to an address at another provider: its mail server is then tried. Or name one of yours elsewhere in doctor-probe.',
-    });
+  const check = openCheck('port25', 'SMTP', 'port 25 outwards', { found: [detail] });
+  if (kind === 'blocked') {
+    check.fail(
+      sentenceOf(detail),
+      'Ask the provider to open port 25 outwards, or send through a relay (key route, for example smtp://user:password@relay.example:587).',
+    );
   }
-  return checkOf('port25', record, findings, `Port 25 is open outwards: ${showable(detail)}.`);
+  if (kind === 'unknown') {
+    check.unknown(
+      `It is not known whether outgoing port 25 is open: ${showable(detail)}.`,
+      'Set operator-address to an address at another provider: its mail server is then tried. Or name one of yours elsewhere in doctor-probe.',
+    );
+  }
+  return check.done(`Port 25 is open outwards: ${showable(detail)}.`);
 }
 
 async function checkReturns(
@@ -112,63 +113,55 @@ async function checkReturns(
 ): Promise<DomainCheck | null> {
   if (returns === 'elsewhere') return null;
   const at = returns === 'off' ? 'off' : `${returns.host}:${returns.port}`;
-  const record = { type: 'SMTP', name: bounceDomain, expected: '', found: [at] } as const;
+  const check = openCheck('returns', 'SMTP', bounceDomain, { found: [at] });
   if (returns === 'off') {
-    const finding = {
-      severity: 'warn',
-      message: 'Bounces and complaints that come back later are not received: the key returns is off.',
-      fix: 'Set the key returns, for example 0.0.0.0:25, and let the MX record of the bounce domain lead here.',
-    } as const;
-    return checkOf('returns', record, [finding], '');
+    check.warn(
+      'Bounces and complaints that come back later are not received: the key returns is off.',
+      'Set the key returns, for example 0.0.0.0:25, and let the MX record of the bounce domain lead here.',
+    );
+    return check.done();
   }
   const facts = await probes.returns();
-  const findings: Finding[] = [];
   const certificate = 'Set tls-cert and tls-key to a certificate for the name in the MX record.';
   switch (facts.kind) {
     case 'unreachable':
-      findings.push({
-        severity: 'fail',
-        message: `The listener for bounces at ${at} does not answer (${showable(facts.detail)}).`,
-        fix: 'Look at the log of this server, and whether another program holds the port.',
-      });
+      check.fail(
+        `The listener for bounces at ${at} does not answer (${showable(facts.detail)}).`,
+        'Look at the log of this server, and whether another program holds the port.',
+      );
       break;
     case 'no-tls':
-      findings.push({
-        severity: 'warn',
-        message: `The listener for bounces offers no TLS (${showable(facts.detail)}).`,
-        fix: certificate,
-      });
+      check.warn(`The listener for bounces offers no TLS (${showable(facts.detail)}).`, certificate);
       break;
     case 'invalid':
-      findings.push({
-        severity: 'warn',
-        message: `The listener for bounces shows a certificate that is not trusted (${showable(facts.detail)}); bounces still arrive, except from servers that require a trusted one.`,
-        fix: certificate,
-      });
+      check.warn(
+        `The listener for bounces shows a certificate that is not trusted (${showable(facts.detail)}); bounces still arrive, except from servers that require a trusted one.`,
+        certificate,
+      );
       break;
     case 'valid':
       if (facts.validUntil - now < SOON_MS) {
-        findings.push({
-          severity: 'warn',
-          message: `The certificate of the listener for bounces ends on ${day(facts.validUntil)}.`,
-          fix: 'Renew it; it is read again when the file changes.',
-        });
+        check.warn(
+          `The certificate of the listener for bounces ends on ${day(facts.validUntil)}.`,
+          'Renew it; it is read again when the file changes.',
+        );
       }
   }
-  return checkOf('returns', record, findings, `Bounces are taken at ${at}, with a good certificate.`);
+  return check.done(`Bounces are taken at ${at}, with a good certificate.`);
 }
 
 /** Files that became unusable: the certificate before stays in use, but the next start would fail. Null: all are good. */
 async function checkCertificateFiles(probes: InstanceProbes): Promise<DomainCheck | null> {
   const problems = await probes.certificateProblems();
   if (problems.length === 0) return null;
-  const record = { type: 'HOST', name: 'certificate files', expected: '', found: [] } as const;
-  const fix =
-    'The files are read again by themselves when they change; a server does not start with files that it cannot use.';
-  const findings = problems.map(
-    (problem): Finding => ({ severity: 'fail', message: showable(problem), fix }),
-  );
-  return checkOf('certificates', record, findings, '');
+  const check = openCheck('certificates', 'HOST', 'certificate files');
+  for (const problem of problems) {
+    check.fail(
+      showable(problem),
+      'The files are read again by themselves when they change; a server does not start with files that it cannot use.',
+    );
+  }
+  return check.done();
 }
 
 /** Whether clients of the API accept its certificate, as one of them sees it. */
@@ -178,31 +171,26 @@ async function checkHttps(
   now: number,
 ): Promise<DomainCheck | null> {
   if (https === null) return null;
-  const record = { type: 'TLS', name: https.host, expected: '', found: [] } as const;
+  const check = openCheck('https', 'TLS', https.host);
   const seen = await probes.https();
   const again = 'The files are read again when they change.';
   switch (seen.kind) {
-    case 'unreachable': {
-      const message = `The listener of the API does not answer over TLS (${showable(seen.detail)}).`;
-      return checkOf(
-        'https',
-        record,
-        [{ severity: 'fail', message, fix: 'Look at the log of this server.' }],
-        '',
+    case 'unreachable':
+      check.fail(
+        `The listener of the API does not answer over TLS (${showable(seen.detail)}).`,
+        'Look at the log of this server.',
       );
-    }
-    case 'invalid': {
-      const refused: Finding = {
-        severity: /EXPIRED|ALTNAME/.test(seen.detail) ? 'fail' : 'warn',
-        message: `Clients that call ${showable(https.host)} do not accept the certificate of the API (${showable(seen.detail)}).`,
-        fix: `Set http-certificate to the whole chain of one for ${showable(https.host)}, or renew it. ${again}`,
-      };
-      return checkOf('https', record, [refused], '');
-    }
+      return check.done();
+    case 'invalid':
+      check[/EXPIRED|ALTNAME/.test(seen.detail) ? 'fail' : 'warn'](
+        `Clients that call ${showable(https.host)} do not accept the certificate of the API (${showable(seen.detail)}).`,
+        `Set http-certificate to the whole chain of one for ${showable(https.host)}, or renew it. ${again}`,
+      );
+      return check.done();
     case 'valid': {
       const ends = `The certificate of the API ends on ${day(seen.validUntil)}.`;
-      const soon: Finding = { severity: 'warn', message: ends, fix: `Renew it. ${again}` };
-      return checkOf('https', record, seen.validUntil - now < SOON_MS ? [soon] : [], ends);
+      if (seen.validUntil - now < SOON_MS) check.warn(ends, `Renew it. ${again}`);
+      return check.done(ends);
     }
   }
 }
@@ -232,24 +220,20 @@ async function checkResolver(
 ): Promise<DomainCheck | null> {
   const answer = await resolver.ns?.('org');
   if (answer === undefined) return null;
-  const record = { type: 'HOST', name: 'resolver', expected: '', found: [] } as const;
+  const check = openCheck(RESOLVER, 'HOST', 'resolver');
   if (answer.kind === 'failure') {
     const [does, fix] = RESOLVER_FAILURES[answer.reason];
-    const message = `The resolver of this server ${does} (${answer.detail}).`;
-    return checkOf(RESOLVER, record, [{ severity: 'fail', message, fix }], '');
+    check.fail(`The resolver of this server ${does} (${answer.detail}).`, fix);
+    return check.done();
   }
   const validates = answer.kind === 'found' && answer.secure;
-  const finding: Finding = {
-    severity: 'warn',
-    message: 'The resolver does not validate DNSSEC, or is not on this machine, so DANE cannot protect mail.',
-    fix: 'Run a validating resolver on this machine and name it in the key dns, for example 127.0.0.1.',
-  };
-  return checkOf(
-    RESOLVER,
-    record,
-    validates || !direct ? [] : [finding],
-    validates ? 'The resolver validates DNSSEC, so DANE works.' : 'The resolver answers.',
-  );
+  if (!validates && direct) {
+    check.warn(
+      'The resolver does not validate DNSSEC, or is not on this machine, so DANE cannot protect mail.',
+      'Run a validating resolver on this machine and name it in the key dns, for example 127.0.0.1.',
+    );
+  }
+  return check.done(validates ? 'The resolver validates DNSSEC, so DANE works.' : 'The resolver answers.');
 }
 
 /** Whether this server's own mail domain announces TLS; advice only. */
@@ -268,13 +252,9 @@ async function checkTransportReports(
     has(sts, 'v=STSv1') ? 'MTA-STS is published' : 'MTA-STS is not published',
     has(reports, 'v=TLSRPTv1') ? 'TLS reports are asked for' : 'TLS reports are not asked for',
   ];
-  const record = {
-    type: 'TXT',
-    name: `_mta-sts.${bounceDomain}`,
-    expected: '',
-    found: sts.kind === 'found' ? sts.records : [],
-  } as const;
-  return checkOf('transport', record, [], `For ${bounceDomain}, ${parts.join(' and ')}; both are optional.`);
+  const found = sts.kind === 'found' ? sts.records : [];
+  const check = openCheck('transport', 'TXT', `_mta-sts.${bounceDomain}`, { found });
+  return check.done(`For ${bounceDomain}, ${parts.join(' and ')}; both are optional.`);
 }
 
 function sentenceOf(text: string): string {

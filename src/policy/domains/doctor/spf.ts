@@ -5,7 +5,7 @@
  */
 import type { DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
 import { formatIp, inNetwork, parseIp, parseNetwork } from '../../../net/ip-address.ts';
-import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+import { type DomainCheck, type OpenCheck, openCheck, showable } from './check.ts';
 import type { SendingAddress } from './instance-facts.ts';
 import { expandSpf, isDomainSpec, withoutMacros } from './spf-macros.ts';
 
@@ -384,49 +384,40 @@ export function judgeSpf(
   const { expected } = params;
   const addresses = report.results.map(({ address }) => address);
   const host = showable(root.host);
-  const add = (severity: Finding['severity'], message: string, fix: string) =>
-    findings.push({ severity: params.informational === true ? 'warn' : severity, message, fix });
-  const findings: Finding[] = [];
-  const check = (fine: string): DomainCheck => {
-    const record = { type: 'TXT', name: root.host, expected, found: root.texts } as const;
-    return checkOf(params.id, record, findings, fine);
-  };
+  const check = openCheck(params.id, 'TXT', root.host, { expected, found: root.texts });
+  const fail = params.informational === true ? check.warn : check.fail;
   switch (root.state) {
     case 'unanswered':
-      if (report.failure !== null) findings.push(unanswered(root.host, report.failure.reason));
+      if (report.failure !== null) check.unanswered(root.host, report.failure.reason);
       else {
-        const message = `The SPF record at ${host} includes too much to be read to its end.`;
-        findings.push({ severity: 'unknown', message, fix: 'Remove includes that are no longer used.' });
+        check.unknown(
+          `The SPF record at ${host} includes too much to be read to its end.`,
+          'Remove includes that are no longer used.',
+        );
       }
-      return check('');
+      return check.done();
     case 'none':
       if (params.informational === true) {
-        return check(`${host} has no SPF record; return paths are elsewhere, so none is needed here.`);
+        return check.done(`${host} has no SPF record; return paths are elsewhere, so none is needed here.`);
       }
-      add(
-        'fail',
-        `There is no SPF record at ${host}, the host of the return paths.`,
-        publish(host, expected),
-      );
-      return check('');
+      fail(`There is no SPF record at ${host}, the host of the return paths.`, publish(host, expected));
+      return check.done();
     case 'several':
-      add(
-        'fail',
+      fail(
         `There are ${root.texts.length} SPF records at ${host}; with more than one, none counts.`,
         'Merge them into one record that begins with v=spf1 once.',
       );
-      return check('');
+      return check.done();
     case 'unreadable':
-      add(
-        'fail',
+      fail(
         `The SPF record at ${host} cannot be read: ${root.detail}, so the whole record counts for nothing.`,
         'Correct or remove that term.',
       );
-      return check('');
+      return check.done();
     case 'record':
-      judgeTerms(report, expected, add);
-      judgeRelays(root, params.relays ?? [], add);
-      return check(
+      judgeTerms(report, expected, { ...check, fail });
+      judgeRelays(root, params.relays ?? [], check);
+      return check.done(
         addresses.length === 0
           ? `The SPF record at ${host} is sound and costs ${report.lookups} of ${MAX_LOOKUPS} look-ups.`
           : `The SPF record at ${host} lets ${addresses.join(', ')} send and costs ${report.lookups} of ${MAX_LOOKUPS} look-ups.`,
@@ -435,23 +426,17 @@ export function judgeSpf(
 }
 
 /** Whether the record covers the relays: a relay that keeps our return path is checked against it. */
-function judgeRelays(
-  root: SpfNode,
-  relays: readonly SpfRelay[],
-  add: (severity: Finding['severity'], message: string, fix: string) => void,
-): void {
+function judgeRelays(root: SpfNode, relays: readonly SpfRelay[], check: OpenCheck): void {
   const host = showable(root.host);
   for (const { host: relay, include } of relays) {
     if (include !== null && includesHost(root, include)) continue;
     if (include === null) {
-      add(
-        'unknown',
+      check.unknown(
         `Whether the SPF record at ${host} covers the relay ${showable(relay)} is not known.`,
         `Ask its provider what to include. A relay that puts its own return path in place of ours needs nothing here.`,
       );
     } else {
-      add(
-        'warn',
+      check.warn(
         `Mail leaves by ${showable(relay)}, and the SPF record at ${host} does not include ${include}.`,
         `Add include:${include} before its end. A relay that puts its own return path in place of ours needs nothing here.`,
       );
@@ -466,29 +451,26 @@ function includesHost(node: SpfNode, name: string): boolean {
 function judgeTerms(
   report: SpfReport,
   expected: string,
-  add: (severity: Finding['severity'], message: string, fix: string) => void,
+  { fail, warn }: Pick<OpenCheck, 'fail' | 'warn'>,
 ): void {
   const { root, lookups, voids, faults, results } = report;
   const host = showable(root.host);
   const all = root.terms.find(({ term }) => term.name === 'all')?.term;
   if (all?.qualifier === '+') {
-    add(
-      'fail',
+    fail(
       `The SPF record at ${host} ends with +all: it lets everybody in the world send.`,
       'End it with ~all.',
     );
   }
   if (lookups > MAX_LOOKUPS) {
     const count = lookups > MAX_WALKED ? `more than ${MAX_WALKED}` : `${lookups}`;
-    add(
-      'fail',
+    fail(
       `The SPF record at ${host} takes ${count} look-ups; receivers stop at ${MAX_LOOKUPS} and take it as an error.`,
       'Remove includes that are no longer used, or name their addresses with ip4: instead.',
     );
   }
   if (voids > MAX_VOIDS) {
-    add(
-      'fail',
+    fail(
       `${voids} names in the SPF record at ${host} do not exist; receivers stop at more than ${MAX_VOIDS}.`,
       'Remove the terms whose names are gone.',
     );
@@ -496,8 +478,7 @@ function judgeTerms(
   for (const { term, fault } of faults) {
     const { name, value } = term;
     const written = value === '' ? name : `${name}${name === 'redirect' ? '=' : ':'}${showable(value)}`;
-    add(
-      'fail',
+    fail(
       `The SPF record at ${host} uses ${written}, but ${fault}: receivers take that as an error.`,
       name === 'mx'
         ? `Replace ${written} by ip4: terms with the addresses of its hosts that send.`
@@ -505,30 +486,27 @@ function judgeTerms(
     );
   }
   if (root.terms.some(({ term }) => term.name === 'ptr')) {
-    add(
-      'warn',
+    warn(
       `The SPF record at ${host} uses ptr, which is slow and not looked at by many receivers (RFC 7208 §5.5).`,
       'Replace ptr by ip4: terms with the addresses.',
     );
   }
   if (all === undefined && !root.terms.some(({ term }) => term.name === 'redirect')) {
-    add('warn', `The SPF record at ${host} has no end, so it refuses nobody.`, 'End it with ~all.');
+    warn(`The SPF record at ${host} has no end, so it refuses nobody.`, 'End it with ~all.');
   }
   const open = results.filter(({ result }) => result === 'unknown').map(({ address }) => address);
   const missing = results
     .filter(({ result }) => result !== '+' && result !== 'unknown')
     .map(({ address }) => address);
   if (open.length > 0) {
-    add(
-      'warn',
+    warn(
       `Whether ${open.join(', ')} may send by the SPF record at ${host} cannot be told: it depends on what only the receiver knows (macros for the local part of the return path, names for an address), or on names that did not answer.`,
       `To be sure, add ${ipTerms(open)} to it.`,
     );
   }
   if (missing.length > 0) {
     const terms = ipTerms(missing);
-    add(
-      'fail',
+    fail(
       `The SPF record at ${host} does not cover ${missing.join(', ')}, from which mail leaves.`,
       `Add ${terms} before its end${expected === '' || expected.includes(terms) ? '' : `, or what "${expected}" names`}.`,
     );
