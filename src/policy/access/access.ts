@@ -163,7 +163,11 @@ export function createAccess(
   const maxCached = options.maxCached ?? 10_000;
   const instance = `urn:postrider:${deps.instanceId}`;
   const keys = createSigningKeys(deps);
-  const failures = createFailedLogins(clock, ADDRESS_FAILURES);
+  const failures = createFailedLogins(
+    clock,
+    { ...ADDRESS_FAILURES, message: 'Too many failed authentications from this address' },
+    (pause) => log.warn(pause, 'too many failed authentications'),
+  );
   const cache = new BoundedMap<string, Verified>(maxCached);
   /** Many requests with one token verify it once. */
   const verifying = createSharedWork<Lookup>();
@@ -210,18 +214,10 @@ export function createAccess(
   }
 
   function refuse(ip: string, reason: string, tokenId: string | null): never {
-    const verdict = failures.record(ip);
-    if (verdict.kind === 'counted') {
-      log.info({ jti: tokenId, ip, reason }, 'authentication failed');
-      throw new AppError('token-invalid', { message: NOT_VALID });
-    }
-    if (verdict.justNow) {
-      log.warn({ ip, pauseSeconds: verdict.retryAfterSeconds }, 'too many failed authentications');
-    }
-    throw new AppError('rate-limited', {
-      message: 'Too many failed authentications from this address',
-      retryAfterSeconds: verdict.retryAfterSeconds,
-    });
+    const paused = failures.record(ip);
+    if (paused !== null) throw paused;
+    log.info({ jti: tokenId, ip, reason }, 'authentication failed');
+    throw new AppError('token-invalid', { message: NOT_VALID });
   }
 
   /** The cached result for `key` (the hash of a token's text, or its id), otherwise what `read` finds. */

@@ -8,17 +8,16 @@
 import { isIPv6 } from 'node:net';
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
 
-export type FailureVerdict =
-  | { kind: 'counted' }
-  /** `justNow` is true for the failure that started the pause, which is the one to log. */
-  | { kind: 'paused'; retryAfterSeconds: number; justNow: boolean };
+/** What began for an address, for the log. */
+export type Pause = { ip: string; pauseSeconds: number };
 
 export interface FailedLogins {
-  /** Seconds until the pause of `ip` ends, null if it is not paused. Counts nothing; asked before expensive work. */
-  pausedFor(ip: string): number | null;
-  /** Counts one failure from `ip` and returns how to answer it. */
-  record(ip: string): FailureVerdict;
+  /** Asked before expensive work: throws AppError `rate-limited` while `ip` is paused. Counts nothing. */
+  refusePaused(ip: string): void;
+  /** Counts one failure from `ip`. AppError `rate-limited` to throw if it is paused, null if not. `from`: the address, for `began`. */
+  record(ip: string, from?: string): AppError | null;
 }
 
 interface Entry {
@@ -37,41 +36,44 @@ export const ADDRESS_FAILURES = {
 /** So many are remembered. */
 export const MAX_ADDRESSES = 10_000;
 
-/** A counter per address in monotonic time. */
+/** A counter per address in monotonic time. `message`: what is said while it is paused; `began` hears of each pause. */
 export function createFailedLogins(
   clock: Clock,
-  options: { perWindow: number; windowMs: number; pauseMs: number },
+  options: { perWindow: number; windowMs: number; pauseMs: number; message: string },
+  began: (pause: Pause) => void = () => undefined,
 ): FailedLogins {
   const entries = new BoundedMap<string, Entry>(MAX_ADDRESSES);
 
   return {
-    pausedFor(ip) {
+    refusePaused(ip) {
       const leftMs = (entries.get(addressKey(ip))?.pausedUntilMs ?? 0) - clock.monotonicMs();
-      return leftMs > 0 ? Math.max(1, Math.ceil(leftMs / 1000)) : null;
+      if (leftMs > 0) throw paused(leftMs);
     },
-    record(ip) {
+    record(ip, from = ip) {
       const now = clock.monotonicMs();
       const key = addressKey(ip);
       const entry = entries.get(key) ?? { windowStartMs: now, count: 0, pausedUntilMs: 0 };
       entries.set(key, entry);
 
-      if (entry.pausedUntilMs > now) return paused(entry.pausedUntilMs - now, false);
+      if (entry.pausedUntilMs > now) return paused(entry.pausedUntilMs - now);
       if (now - entry.windowStartMs >= options.windowMs) {
         entry.windowStartMs = now;
         entry.count = 0;
       }
       entry.count += 1;
-      if (entry.count <= options.perWindow) return { kind: 'counted' };
+      if (entry.count <= options.perWindow) return null;
       entry.pausedUntilMs = now + options.pauseMs;
       entry.windowStartMs = entry.pausedUntilMs;
       entry.count = 0;
-      return paused(options.pauseMs, true);
+      began({ ip: from, pauseSeconds: options.pauseMs / 1000 });
+      return paused(options.pauseMs);
     },
   };
-}
 
-function paused(waitMs: number, justNow: boolean): FailureVerdict {
-  return { kind: 'paused', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)), justNow };
+  function paused(waitMs: number): AppError {
+    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+    return new AppError('rate-limited', { message: options.message, retryAfterSeconds });
+  }
 }
 
 /** The key of a peer: the address itself, or the /64 of an IPv6 address. */

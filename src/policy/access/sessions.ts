@@ -22,7 +22,7 @@ import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { Recognition, SessionOf } from '../../store/topics/people.ts';
 import type { Access } from './access.ts';
-import { ADDRESS_FAILURES, createFailedLogins, networkKey } from './failed-logins.ts';
+import { ADDRESS_FAILURES, createFailedLogins, networkKey, type Pause } from './failed-logins.ts';
 import type { Identified } from './identity-provider.ts';
 import type { KnownDevices } from './known-devices.ts';
 import type { Passwords } from './password-hash.ts';
@@ -38,6 +38,8 @@ const TOUCH_EVERY_MS = 60_000;
 const SECRET_BYTES = 32;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const MAX_USER_AGENT_CHARS = 200;
+const ACCOUNT_FAILURES = { perWindow: 10, windowMs: 900_000, pauseMs: 900_000 };
+const CODE_FAILURES = { perWindow: 5, windowMs: 3_600_000, pauseMs: 3_600_000 };
 
 /** The rights of a person who has no second factor although one is required. */
 const WITHOUT_FACTOR: ReadonlySet<string> = new Set([
@@ -138,15 +140,17 @@ export function createSessions(
   { requiresSecondFactor = false }: { requiresSecondFactor?: boolean } = {},
 ): Sessions {
   const { store, clock, random, log, passwords, secondFactors, devices } = deps;
-  const ofAddress = createFailedLogins(clock, ADDRESS_FAILURES);
-  const ofAccount = createFailedLogins(clock, { perWindow: 10, windowMs: 900_000, pauseMs: 900_000 });
+  const message = 'Too many failed sign-ins';
+  const said = (pause: Pause) => log.warn(pause, 'too many failed sign-ins');
+  const ofAddress = createFailedLogins(clock, { ...ADDRESS_FAILURES, message }, said);
+  const ofAccount = createFailedLogins(clock, { ...ACCOUNT_FAILURES, message });
   /** Whoever guesses codes knows the password already, so few guesses are allowed, from all addresses together. */
-  const ofCodes = createFailedLogins(clock, { perWindow: 5, windowMs: 3_600_000, pauseMs: 3_600_000 });
+  const ofCodes = createFailedLogins(clock, { ...CODE_FAILURES, message });
   /**
    * Separate counters for browsers with which the person signed in before, and for open sessions, so that other
    * people's guesses do not lock the person out.
    */
-  const ofDevice = createFailedLogins(clock, { perWindow: 10, windowMs: 900_000, pauseMs: 900_000 });
+  const ofDevice = createFailedLogins(clock, { ...ACCOUNT_FAILURES, message }, said);
   /** By the hash of the secret, and by id. */
   const rows = createRecentReads<{ found: SessionOf; touchDue: boolean }>(clock);
 
@@ -299,11 +303,11 @@ export function createSessions(
    * accounts exist.
    */
   function refusePaused({ email, ip, device }: Asker): void {
-    const seconds =
-      device === null
-        ? (ofAddress.pausedFor(ip) ?? ofAccount.pausedFor(accountKey(email)))
-        : ofDevice.pausedFor(device);
-    if (seconds !== null) throw tooManyFailures(seconds);
+    if (device !== null) ofDevice.refusePaused(device);
+    else {
+      ofAddress.refusePaused(ip);
+      ofAccount.refusePaused(accountKey(email));
+    }
   }
 
   /** Resolves to the stored hash of the password, which takes as long where there is none. Throws AppError. */
@@ -330,8 +334,7 @@ export function createSessions(
   function proofOf({ id, secondFactor }: Person, code: string | null, asker: Asker): SecondProof | null {
     if (secondFactor === null) return null;
     if (code === null) throw new AppError('code-required');
-    const seconds = ofCodes.pausedFor(accountKey(id));
-    if (seconds !== null) throw tooManyFailures(seconds);
+    ofCodes.refusePaused(accountKey(id));
     const proof = secondFactors.proofOf(secondFactor, code);
     if (proof === null) {
       ofCodes.record(accountKey(id));
@@ -363,13 +366,10 @@ export function createSessions(
 
   /** Counts a failure; what to answer to it. */
   function failureOf({ email, ip, device }: Asker, failure: Failure): AppError {
-    if (device === null) ofAccount.record(accountKey(email));
-    const verdict = device === null ? ofAddress.record(ip) : ofDevice.record(device);
     log.info({ ip }, 'signing in failed');
-    if (verdict.kind === 'counted') return new AppError(failure);
-    if (verdict.justNow)
-      log.warn({ ip, pauseSeconds: verdict.retryAfterSeconds }, 'too many failed sign-ins');
-    return tooManyFailures(verdict.retryAfterSeconds);
+    if (device === null) ofAccount.record(accountKey(email));
+    const paused = device === null ? ofAddress.record(ip) : ofDevice.record(device, ip);
+    return paused ?? new AppError(failure);
   }
 }
 
@@ -392,8 +392,4 @@ function hashOf(secret: string): Uint8Array {
 /** A key of bounded length that never equals the key of a network address. */
 function accountKey(email: string): string {
   return `@${hash('sha256', email, 'base64url')}`;
-}
-
-function tooManyFailures(retryAfterSeconds: number): AppError {
-  return new AppError('rate-limited', { message: 'Too many failed sign-ins', retryAfterSeconds });
 }

@@ -74,7 +74,11 @@ export function createSmtpCredentials(
   const { store, clock, random, log } = deps;
   const maxPerDomain = options.maxPerDomain ?? MAX_CREDENTIALS_PER_DOMAIN;
   const costLog2 = options.costLog2 ?? COST_LOG2;
-  const failures = createFailedLogins(clock, ADDRESS_FAILURES);
+  const failures = createFailedLogins(
+    clock,
+    { ...ADDRESS_FAILURES, message: 'Too many failed logins from this address' },
+    (pause) => log.warn(pause, 'too many failed SMTP logins'),
+  );
   /** Salt for the keys of `proven`, which are kept after the call. */
   const pepper = Buffer.from(random.bytes(32)).toString('base64url');
   const nobodysSalt = random.bytes(SALT_BYTES);
@@ -94,8 +98,7 @@ export function createSmtpCredentials(
       const key = hash('sha256', `${pepper}\0${name}\0${password}`, 'base64url');
       const row = fits ? await currentRow(name) : null;
       if (row !== null && proven.get(key) === row.id) return admit(row, ip);
-      const pauseSeconds = failures.pausedFor(ip);
-      if (pauseSeconds !== null) throw tooManyFailures(pauseSeconds);
+      failures.refusePaused(ip);
       const derived = await inTurn(networkKey(ip), () =>
         hashOf(fits ? password : '', row?.salt ?? nobodysSalt, row?.costLog2 ?? costLog2),
       );
@@ -162,23 +165,11 @@ export function createSmtpCredentials(
   }
 
   function refuse(ip: string, id: string | null): null {
-    const verdict = failures.record(ip);
-    if (verdict.kind === 'counted') {
-      log.info({ ip, credential: id }, 'SMTP login failed');
-      return null;
-    }
-    if (verdict.justNow) {
-      log.warn({ ip, pauseSeconds: verdict.retryAfterSeconds }, 'too many failed SMTP logins');
-    }
-    throw tooManyFailures(verdict.retryAfterSeconds);
+    const paused = failures.record(ip);
+    if (paused !== null) throw paused;
+    log.info({ ip, credential: id }, 'SMTP login failed');
+    return null;
   }
-}
-
-function tooManyFailures(retryAfterSeconds: number): AppError {
-  return new AppError('rate-limited', {
-    message: 'Too many failed logins from this address',
-    retryAfterSeconds,
-  });
 }
 
 function hashOf(password: string, salt: Uint8Array, log2: number): Promise<Uint8Array> {
