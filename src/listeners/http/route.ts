@@ -165,6 +165,12 @@ export function invalidParameter(message: string, name: string): AppError {
   return new AppError('invalid-parameter', { message, field: `/${name}` });
 }
 
+/** What a path names. Throws AppError not-found where there is no such thing. */
+export function existing<Found>(found: Found | null | false): Found {
+  if (found === null || found === false) throw refuse('not-found');
+  return found;
+}
+
 /** A refusal with one problem. */
 export function refuse(name: ErrorName, message?: string): AppError {
   return message === undefined ? new AppError(name) : new AppError(name, { message });

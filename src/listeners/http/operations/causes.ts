@@ -20,7 +20,7 @@ import { type Answer, bounce, count, pageOf, time } from '../answer-schemas.ts';
 import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { cursor, cursorText, paging } from '../paging.ts';
-import { type ApiRoute, isoTime, refuse } from '../route.ts';
+import { type ApiRoute, existing, isoTime, refuse } from '../route.ts';
 import { createBehindCauses } from './behind-causes.ts';
 import type { WaitingMail } from './traffic.ts';
 import { waitingMail } from './waiting-mail.ts';
@@ -151,9 +151,7 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
 
   async function known(id: string): Promise<CauseView> {
     if (!/^[1-9][0-9]{0,14}$/.test(id)) throw refuse('not-found');
-    const cause = await store.getCause({ id: Number(id), countUpTo: COUNT_UP_TO });
-    if (cause === null) throw refuse('not-found');
-    return cause;
+    return existing(await store.getCause({ id: Number(id), countUpTo: COUNT_UP_TO }));
   }
 
   /** A person who says that the cause is fixed does not wait for the pause that it caused. */

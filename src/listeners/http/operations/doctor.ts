@@ -13,7 +13,7 @@ import { type Answer, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { text, word } from '../query.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, existing, isoTime, isoTimeOrNull } from '../route.ts';
 import { change, changeItems, check, domainStatus, toCheckItem } from './domain-checks.ts';
 
 const doctorDomain = z.object({
@@ -83,9 +83,7 @@ export function doctorOperations({ domains, doctor, clock }: ApiParts): readonly
       return every;
     }
     const name = toALabelDomain(given.trim());
-    const domain = name === null ? null : await domains.get(name);
-    if (domain === null) throw refuse('not-found');
-    return [domain];
+    return [existing(name === null ? null : await domains.get(name))];
   }
 
   async function examineAll(chosen: readonly Domain[]): Promise<Domain[]> {

@@ -29,8 +29,8 @@ import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { text } from '../query.ts';
-import { type ApiRoute, BASE, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
-import { createSlots } from '../streams/slots.ts';
+import { type ApiRoute, BASE, existing, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { createSlots, inSlot } from '../streams/slots.ts';
 import {
   alignment,
   alignmentOf,
@@ -271,7 +271,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       errors: ['key-not-published'],
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(domains, caller, params.name);
-        return checking(caller, async () =>
+        return inSlot(checkSlots, caller, async () =>
           toAnswer(await domains.rotateKey(domain.name, () => takeTurn(domain.name))),
         );
       },
@@ -289,7 +289,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         const domain = await ownDomain(domains, caller, params.name);
         // A domain that is removed and added again would have no quota.
         if (Object.values(domain.settings.quota).some((limit) => limit !== null)) requireOperator(caller);
-        if (!(await domains.remove(domain.name))) throw refuse('not-found');
+        existing(await domains.remove(domain.name));
         return {};
       },
     }),
@@ -303,7 +303,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       answer: domainAnswer,
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(domains, caller, params.name);
-        return checking(caller, async () => {
+        return inSlot(checkSlots, caller, async () => {
           takeTurn(domain.name);
           const { domain: checked } = await domains.verify(domain.name, { fresh: true });
           return toAnswer(checked);
@@ -311,16 +311,6 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       },
     }),
   ];
-
-  /** Throws AppError rate-limited. */
-  async function checking<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
-    const leave = checkSlots(caller);
-    try {
-      return await work();
-    } finally {
-      leave();
-    }
-  }
 
   /** Throws AppError rate-limited. */
   function takeTurn(name: string): void {
@@ -439,7 +429,5 @@ export async function ownDomain(
   given: string,
 ): Promise<Domain> {
   const name = toALabelDomain(given.trim());
-  const domain = name === null || !mayActOn(caller, name) ? null : await domains.get(name);
-  if (domain === null) throw refuse('not-found');
-  return domain;
+  return existing(name !== null && mayActOn(caller, name) && (await domains.get(name)));
 }

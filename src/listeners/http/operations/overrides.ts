@@ -4,7 +4,7 @@ import { nothing, pageOf } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
-import { type ApiRoute, refuse } from '../route.ts';
+import { type ApiRoute, existing } from '../route.ts';
 import { overrideItem, toOverride } from './traffic-items.ts';
 
 const PAGES = paging('overrides', z.string());
@@ -38,8 +38,7 @@ export function overrideOperations({ traffic }: ApiParts): readonly ApiRoute[] {
         'Ends one now, and the pause of the path that the same reply caused: `{}`. The next such reply may create it again',
       answer: nothing,
       handle: async ({ params }) => {
-        const removed = await traffic.overrides.remove(params.id);
-        if (removed === null) throw refuse('not-found');
+        existing(await traffic.overrides.remove(params.id));
         return {};
       },
     }),

@@ -13,7 +13,7 @@ import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { flag } from '../query.ts';
-import { type ApiRoute, BASE, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, existing, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { domainName, revokedTokenAnswer } from './tokens.ts';
 
 const personAnswer = z
@@ -285,8 +285,7 @@ function requireNoLimits(caller: Caller): void {
 }
 
 function found(person: Person | null): PersonAnswer {
-  if (person === null) throw refuse('not-found');
-  return toAnswer(person);
+  return toAnswer(existing(person));
 }
 
 function toAnswer(person: Person): PersonAnswer {

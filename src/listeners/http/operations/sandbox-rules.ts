@@ -15,7 +15,7 @@ import type { ApiParts } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { DOMAIN, text } from '../query.ts';
-import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
+import { type ApiRoute, existing, invalidParameter, isoTime, refuse } from '../route.ts';
 import { capturesDeleted } from '../sandbox/captures.ts';
 import { ownDomains } from '../tenancy.ts';
 
@@ -201,8 +201,7 @@ export function sandboxRuleOperations({
       answer: nothing,
       handle: async ({ caller, params }) => {
         const id = params.id.toLowerCase();
-        const gone = isUuid(id) ? await rules.remove({ ids: [id], ...ownDomains(caller) }) : 0;
-        if (gone === 0) throw refuse('not-found');
+        existing(isUuid(id) && (await rules.remove({ ids: [id], ...ownDomains(caller) })) > 0);
         return {};
       },
     }),

@@ -16,7 +16,7 @@ import type { ApiParts } from '../deps.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, text } from '../query.ts';
-import { type ApiRoute, isoTime, refuse } from '../route.ts';
+import { type ApiRoute, existing, isoTime } from '../route.ts';
 import { captureDetail, captureSummary, capturesDeleted } from '../sandbox/captures.ts';
 import { fileAnswer, PAGE_QUERY, pageAnswer } from '../sandbox/mail-parts.ts';
 import { CAPTURE_FILTERS, toCaptureSummary } from '../sandbox/sandbox-search.ts';
@@ -241,8 +241,6 @@ export function sandboxOperations({
 
   async function ownCapture(caller: Caller, given: string): Promise<CaptureView> {
     const id = given.toLowerCase();
-    const capture = isUuid(id) ? await store.getCapture({ id, ...ownDomains(caller) }) : null;
-    if (capture === null) throw refuse('not-found');
-    return capture;
+    return existing(isUuid(id) && (await store.getCapture({ id, ...ownDomains(caller) })));
   }
 }

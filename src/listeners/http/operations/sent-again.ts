@@ -22,6 +22,7 @@ import {
   type ApiRequest,
   type ApiRoute,
   BASE,
+  existing,
   invalidParameter,
   json,
   refuse,
@@ -116,8 +117,7 @@ export function sandboxReleaseOperation(deps: ApiParts, options: HttpOptions): A
   async function wanted(request: ApiRequest, id: string) {
     const body = readJsonBody(request, RELEASE, { mayBeEmpty: true });
     const own = ownDomains(request.caller);
-    const capture = isUuid(id) ? await store.getCapture({ id, ...own }) : null;
-    if (capture === null) throw refuse('not-found');
+    const capture = existing(isUuid(id) && (await store.getCapture({ id, ...own })));
     const recipient = onlyRecipient(body.To ?? capture.envelopeTo);
     const { domain } = recipient;
     if (request.caller.sandbox) {

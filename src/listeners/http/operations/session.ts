@@ -13,7 +13,7 @@ import { LIFETIME_MS, MAX_SESSIONS, type SignedIn } from '../../../policy/access
 import { type Answer, nothing, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation, type WithHeaders, withHeaders } from '../operation.ts';
-import { type ApiRequest, type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
+import { type ApiRequest, type ApiRoute, existing, invalidParameter, isoTime, refuse } from '../route.ts';
 
 export const sessionAnswer = z
   .object({
@@ -280,7 +280,7 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       errors: ['session-required'],
       handle: async ({ caller, params }) => {
         const { personId } = sessionOf(caller);
-        if (!(await sessions.end({ id: params.id, personId }))) throw refuse('not-found');
+        existing(await sessions.end({ id: params.id, personId }));
         return {};
       },
     }),

@@ -14,7 +14,7 @@ import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN } from '../query.ts';
-import { type ApiRoute, BASE, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, existing, isoTime, isoTimeOrNull } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
 import { maker } from './tokens.ts';
 
@@ -126,8 +126,7 @@ export function smtpCredentialOperations({
       description: 'Removes it: `{}`. Takes effect in this process at once',
       answer: nothing,
       handle: async ({ caller, params }) => {
-        if (!(await smtpCredentials.remove({ id: params.id, ...ownDomains(caller) })))
-          throw refuse('not-found');
+        existing(await smtpCredentials.remove({ id: params.id, ...ownDomains(caller) }));
         return {};
       },
     }),

@@ -17,7 +17,7 @@ import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, integer, text } from '../query.ts';
-import { type ApiRoute, BASE, invalidParameter, isoTime, refuse } from '../route.ts';
+import { type ApiRoute, BASE, existing, invalidParameter, isoTime, refuse } from '../route.ts';
 import { findTemplate } from '../templates/stored-templates.ts';
 import {
   CHANGED_TEMPLATE,
@@ -213,8 +213,8 @@ export function templateOperations({
         });
         if (changed === 'taken') throw taken(domain, name ?? '');
         if (changed === 'changed') throw changedSince(fromVersion ?? 0);
-        if (changed === null) throw refuse('not-found');
-        return detail(caller, changed, changed.version);
+        const head = existing(changed);
+        return detail(caller, head, head.version);
       },
     }),
     operation({
@@ -227,7 +227,7 @@ export function templateOperations({
       answer: nothing,
       handle: async ({ caller, params }) => {
         const { id, domain } = await own(caller, params.id);
-        if (!(await store.removeTemplate({ id, domains: [domain] }))) throw refuse('not-found');
+        existing(await store.removeTemplate({ id, domains: [domain] }));
         return {};
       },
     }),
@@ -278,9 +278,7 @@ export function templateOperations({
 
   /** The caller's template of the path. Throws AppError not-found. */
   async function own(caller: Caller, id: string): Promise<TemplateHead> {
-    const head = await findTemplate(store, caller, id);
-    if (head === null) throw refuse('not-found');
-    return head;
+    return existing(await findTemplate(store, caller, id));
   }
 
   async function detail(caller: Caller, head: TemplateHead, version: number): Promise<TemplateDetail> {

@@ -24,7 +24,7 @@ import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { flag } from '../query.ts';
-import { type ApiRoute, BASE, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, existing, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
 
 export const maker = z
@@ -280,8 +280,7 @@ export function tokenOperations({
 
   async function ownToken(caller: Caller, id: string): Promise<Token> {
     const token = await store.getToken({ id });
-    if (token === null || !isOwn(caller, token)) throw refuse('not-found');
-    return token;
+    return existing(token !== null && isOwn(caller, token) && token);
   }
 }
 

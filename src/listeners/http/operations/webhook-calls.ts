@@ -17,7 +17,7 @@ import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import { instant } from '../body/instant.ts';
 import { operation } from '../operation.ts';
 import { cursor, cursorText, paging } from '../paging.ts';
-import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
+import { type ApiRoute, existing, invalidParameter, isoTime } from '../route.ts';
 
 const call = z
   .object({
@@ -187,10 +187,10 @@ export function webhookCallOperations(deps: {
         // Its body is an event.
         requireScope(caller, 'events:read');
         const webhook = await ownWebhook(caller, params.id);
-        const found = CALL_ID.test(params.call)
-          ? await store.getCall({ webhookId: webhook.id, callId: Number(params.call) })
-          : null;
-        if (found === null) throw refuse('not-found');
+        const found = existing(
+          CALL_ID.test(params.call) &&
+            (await store.getCall({ webhookId: webhook.id, callId: Number(params.call) })),
+        );
         return {
           ...toCall(found, webhook),
           Request: {

@@ -22,8 +22,8 @@ import type { ApiParts } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, flag } from '../query.ts';
-import { type ApiRoute, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
-import { createSlots } from '../streams/slots.ts';
+import { type ApiRoute, existing, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { createSlots, inSlot } from '../streams/slots.ts';
 import { ownDomains } from '../tenancy.ts';
 import { webhookCallOperations } from './webhook-calls.ts';
 
@@ -281,8 +281,7 @@ export function webhookOperations({
       description: 'Removes it and its pending calls: `{}`',
       answer: nothing,
       handle: async ({ caller, params }) => {
-        const found = await store.deleteWebhook({ id: webhookId(params.id), ...ownDomains(caller) });
-        if (!found) throw refuse('not-found');
+        existing(await store.deleteWebhook({ id: webhookId(params.id), ...ownDomains(caller) }));
         return {};
       },
     }),
@@ -329,8 +328,7 @@ export function webhookOperations({
             'Give at least one of Event, Events, WebhookURL, Status, Description',
           );
         }
-        const changed = await webhooks.update(id, change, ownDomains(caller).domains);
-        if (changed === null) throw refuse('not-found');
+        const changed = existing(await webhooks.update(id, change, ownDomains(caller).domains));
         if (Status === 'Enabled') eventsStored();
         return toDetail(changed);
       },
@@ -351,8 +349,8 @@ export function webhookOperations({
         const shown = (until: number) => ({ PreviousValidUntil: isoTime(until) });
         const { domains } = ownDomains(caller);
         const rotated = await webhooks.rotateSecret(id, domains, key && ((until) => key(shown(until))));
-        if (rotated === null) throw refuse('not-found');
-        return { Secret: rotated.secret, ...shown(rotated.previousValidUntil) };
+        const { secret, previousValidUntil } = existing(rotated);
+        return { Secret: secret, ...shown(previousValidUntil) };
       },
     }),
     operation({
@@ -363,25 +361,17 @@ export function webhookOperations({
       summary: 'Call a webhook with a sample',
       description: `Sends a signed sample now: \`{StatusCode, LatencyMs, Body, Error}\`. Changes nothing. At most ${TESTS.perToken} at once for each token`,
       answer: webhookTest,
-      handle: async ({ caller, params }) => {
-        const leave = testSlots(caller);
-        try {
-          const result = await webhooks.test(webhookId(params.id), ownDomains(caller).domains);
-          if (result === null) throw refuse('not-found');
-          return result;
-        } finally {
-          leave();
-        }
-      },
+      handle: ({ caller, params }) =>
+        inSlot(testSlots, caller, async () =>
+          existing(await webhooks.test(webhookId(params.id), ownDomains(caller).domains)),
+        ),
     }),
     ...webhookCallOperations({ store, clock, ownWebhook, eventsStored }),
   ];
 
   /** Throws AppError not-found, also for a webhook of others. */
   async function ownWebhook(caller: Caller, id: string): Promise<Webhook> {
-    const found = await store.getWebhook({ id: webhookId(id), ...ownDomains(caller) });
-    if (found === null) throw refuse('not-found');
-    return found;
+    return existing(await store.getWebhook({ id: webhookId(id), ...ownDomains(caller) }));
   }
 
   async function toDetail(row: Webhook): Promise<WebhookDetail> {

@@ -17,7 +17,7 @@ import type { CaptureFilter, CaptureText, CaptureView } from '../../../store/top
 import { toNamedAddress } from '../answer-schemas.ts';
 import { withoutUndefined } from '../operation.ts';
 import { flag, MAIL_FILTERS, text } from '../query.ts';
-import { isoTime, refuse } from '../route.ts';
+import { isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import type { CapturedReader } from './captured-reader.ts';
 import type { CaptureSummary } from './captures.ts';
 
@@ -214,8 +214,8 @@ export function toCaptureSummary(capture: CaptureView): CaptureSummary {
     Subject: capture.subject,
     Size: capture.size,
     Tags: capture.tags,
-    ReleasedAt: capture.released === null ? null : isoTime(capture.released.at),
+    ReleasedAt: isoTimeOrNull(capture.released?.at ?? null),
     ReleasedAs: capture.released?.messageId ?? null,
-    SeenAt: capture.seenAt === null ? null : isoTime(capture.seenAt),
+    SeenAt: isoTimeOrNull(capture.seenAt),
   };
 }

@@ -11,6 +11,20 @@ import { callerDomains, sharersOf } from '../../../policy/access/rights.ts';
 /** Takes a place; returns the function that frees it. Throws AppError rate-limited. */
 export type Slots = (caller: Caller) => () => void;
 
+/** Runs `work` in a place of `caller`. */
+export async function inSlot<Result>(
+  slots: Slots,
+  caller: Caller,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const leave = slots(caller);
+  try {
+    return await work();
+  } finally {
+    leave();
+  }
+}
+
 const RETRY_AFTER_SECONDS = 5;
 
 /** `what` is a part of the message: "… wait already". */
