@@ -1,7 +1,7 @@
 /** What is wrong, the worst first: a sentence, since when, how much mail it concerns, what to do, and the button for it. */
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, type LinkProps } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, CircleDashed, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import type { Attention, AttentionItem } from '../../../src/client/api-types.ts';
@@ -150,62 +150,56 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
   );
 }
 
-/** What the page of each kind needs: a scope, and the operation by which it may be granted alone. */
-const PAGE_NEEDS: Partial<Record<AttentionItem['Kind'], readonly [string, string]>> = {
-  domain: ['domains:read', 'getDomain'],
-  webhook: ['webhooks:read', 'getWebhook'],
-  site: ['admin', 'getSite'],
-  hold: ['admin', 'listHolds'],
-  'warm-up': ['admin', 'getWarmup'],
+/** Of each kind that has a page: what that needs (a scope, and the operation by which it may be granted alone), and where it is. */
+const PAGES: Partial<
+  Record<
+    AttentionItem['Kind'],
+    { name: string; needs: readonly [string, string]; to(subject: string): LinkProps }
+  >
+> = {
+  domain: {
+    name: 'domain',
+    needs: ['domains:read', 'getDomain'],
+    to: (name) => ({ to: '/domains/$name', params: { name }, search: {} }),
+  },
+  'guard-rail': {
+    name: 'domain',
+    needs: ['domains:read', 'getDomain'],
+    to: (name) => ({ to: '/domains/$name', params: { name }, search: { view: 'limits' } }),
+  },
+  webhook: {
+    name: 'webhook',
+    needs: ['webhooks:read', 'getWebhook'],
+    to: (id) => ({ to: '/webhooks/$id', params: { id } }),
+  },
+  site: {
+    name: 'site',
+    needs: ['admin', 'getSite'],
+    to: (site) => ({ to: '/queue/$site', params: { site } }),
+  },
+  hold: {
+    name: 'holds',
+    needs: ['admin', 'listHolds'],
+    to: () => ({ to: '/queue', search: { view: 'holds' } }),
+  },
+  'warm-up': {
+    name: 'warm-up',
+    needs: ['admin', 'getWarmup'],
+    to: () => ({ to: '/system', search: { tab: 'warmup' } }),
+  },
 };
 
 /** The page of what it is about. */
 function Where({ item: { Kind, Subject } }: { item: AttentionItem }) {
   const { data: me } = useQuery(ME);
   // Before there is a hold a guard-rail is about the domain.
-  const about = Kind !== 'guard-rail' ? Kind : Subject.includes('.') ? 'domain' : 'hold';
-  const [scope, operation] = PAGE_NEEDS[about] ?? [];
-  if (scope === undefined || !mayDo(me, scope, operation)) return null;
-  const className = 'justify-self-start text-accent underline';
-  switch (about) {
-    case 'domain':
-      return (
-        <Link
-          to="/domains/$name"
-          params={{ name: Subject }}
-          search={Kind === 'domain' ? {} : { view: 'limits' }}
-          className={className}
-        >
-          Show the domain
-        </Link>
-      );
-    case 'webhook':
-      return (
-        <Link to="/webhooks/$id" params={{ id: Subject }} className={className}>
-          Show the webhook
-        </Link>
-      );
-    case 'site':
-      return (
-        <Link to="/queue/$site" params={{ site: Subject }} className={className}>
-          Show the site
-        </Link>
-      );
-    case 'hold':
-      return (
-        <Link to="/queue" search={{ view: 'holds' }} className={className}>
-          Show the holds
-        </Link>
-      );
-    case 'warm-up':
-      return (
-        <Link to="/system" search={{ tab: 'warmup' }} className={className}>
-          Show the warm-up
-        </Link>
-      );
-    default:
-      return null;
-  }
+  const page = PAGES[Kind === 'guard-rail' && !Subject.includes('.') ? 'hold' : Kind];
+  if (page === undefined || !mayDo(me, ...page.needs)) return null;
+  return (
+    <Link {...page.to(Subject)} className="justify-self-start text-accent underline">
+      Show the {page.name}
+    </Link>
+  );
 }
 
 function Facts({ item: { Kind, Since, Until: until, Waiting } }: { item: AttentionItem }) {
