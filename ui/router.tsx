@@ -66,36 +66,31 @@ export interface SystemSearch {
 
 /** The routes, with the types of their addresses. */
 export function createAppRouter() {
-  const root = createRootRoute({
-    component: Shell,
-    notFoundComponent: Missing,
-  });
-  const home = createRoute({
-    getParentRoute: () => root,
-    path: '/',
-    component: Home,
-  });
+  const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
+  const getParentRoute = () => root;
+  const home = createRoute({ getParentRoute, path: '/', component: Home });
   // Where the identity provider sends the browser back to; whoever is signed in has nothing to do there.
-  const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: Home });
+  const signIn = createRoute({ getParentRoute, path: '/sign-in', component: Home });
   const inbox = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/inbox',
     component: placeOf(() => import('./places/inbox/inbox-place.tsx'), 'InboxPlace'),
-    validateSearch: ({ q, inbox: name }: Record<string, unknown>): InboxSearch => ({
-      ...(q === undefined || q === '' ? {} : { q: String(q) }),
+    validateSearch: ({ inbox: name, ...given }: Record<string, unknown>): InboxSearch => ({
+      ...textsOf(given, ['q']),
+      // Also the inbox without a name.
       ...(name === undefined ? {} : { inbox: String(name) }),
     }),
   });
   const mail = createRoute({ getParentRoute: () => inbox, path: '$id' });
   const messages = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/messages',
     component: placeOf(() => import('./places/messages/messages-place.tsx'), 'MessagesPlace'),
     validateSearch: wordsOf,
   });
   const message = createRoute({ getParentRoute: () => messages, path: '$id' });
   const overview = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/overview',
     component: placeOf(() => import('./places/overview/overview-place.tsx'), 'OverviewPlace'),
     validateSearch: ({ range, ...given }: Record<string, unknown>): OverviewSearch => ({
@@ -104,68 +99,68 @@ export function createAppRouter() {
     }),
   });
   const queue = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/queue',
     component: placeOf(() => import('./places/queue/queue-place.tsx'), 'QueuePlace'),
-    validateSearch: ({ view, q }: Record<string, unknown>): QueueSearch => ({
+    validateSearch: ({ view, ...given }: Record<string, unknown>): QueueSearch => ({
       ...(view === 'causes' || view === 'holds' ? { view } : {}),
-      ...(q === undefined || q === '' ? {} : { q: String(q) }),
+      ...textsOf(given, ['q']),
     }),
   });
   const site = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/queue/$site',
     component: placeOf(() => import('./places/queue/site-page.tsx'), 'SitePage'),
   });
   const suppressions = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/suppressions',
     component: placeOf(() => import('./places/suppressions/suppressions-place.tsx'), 'SuppressionsPlace'),
     validateSearch: wordsOf,
   });
   const suppressionImport = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/suppressions/import',
     component: placeOf(() => import('./places/suppressions/import/import-page.tsx'), 'ImportPage'),
   });
   const domains = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/domains',
     component: placeOf(() => import('./places/domains/domains-place.tsx'), 'DomainsPlace'),
     validateSearch: wordsOf,
   });
   const domain = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/domains/$name',
     component: placeOf(() => import('./places/domains/domain-page.tsx'), 'DomainPage'),
     validateSearch: ({ view }: Record<string, unknown>): DomainSearch =>
       view === 'signing' || view === 'reports' || view === 'limits' || view === 'settings' ? { view } : {},
   });
   const system = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/system',
     component: placeOf(() => import('./places/system/system-place.tsx'), 'SystemPlace'),
     validateSearch: (given: Record<string, unknown>): SystemSearch => textsOf(given, ['tab', 'q']),
   });
   const webhooks = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/webhooks',
     component: placeOf(() => import('./places/webhooks/webhooks-place.tsx'), 'WebhooksPlace'),
     validateSearch: wordsOf,
   });
   const webhook = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/webhooks/$id',
     component: placeOf(() => import('./places/webhooks/webhook-page.tsx'), 'WebhookPage'),
   });
   const templates = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/templates',
     component: placeOf(() => import('./places/templates/templates-place.tsx'), 'TemplatesPlace'),
     validateSearch: wordsOf,
   });
   const template = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/templates/$id',
     component: placeOf(() => import('./places/templates/template-page.tsx'), 'TemplatePage'),
     validateSearch: ({ view, version }: Record<string, unknown>): TemplateSearch => ({
@@ -174,7 +169,7 @@ export function createAppRouter() {
     }),
   });
   const access = createRoute({
-    getParentRoute: () => root,
+    getParentRoute,
     path: '/access',
     component: placeOf(() => import('./places/access/access-place.tsx'), 'AccessPlace'),
     validateSearch: (given: Record<string, unknown>): AccessSearch =>
@@ -209,8 +204,8 @@ function placeOf<Name extends string>(load: () => Promise<Record<Name, Component
   return lazyRouteComponent(loadOrSay, name);
 }
 
-function wordsOf({ q }: Record<string, unknown>): WordsSearch {
-  return q === undefined || q === '' ? {} : { q: String(q) };
+function wordsOf(given: Record<string, unknown>): WordsSearch {
+  return textsOf(given, ['q']);
 }
 
 /** Those of the names that are given, as texts. */
