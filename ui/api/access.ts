@@ -13,15 +13,13 @@ import type {
   TokenList,
   UpdatePersonRequest,
 } from '../../src/client/api-types.ts';
-import { call, open, part, type Query } from './call.ts';
+import { call, open, pageReader, part, type Query } from './call.ts';
 import { make } from './make.ts';
 
 const PAGE = 100;
 
-/** A page of a hundred, the newest first. */
-export function listTokens(after: string | undefined, signal?: AbortSignal): Promise<TokenList> {
-  return call('GET', '/tokens', { query: { Limit: PAGE, After: after }, signal });
-}
+/** Pages of a hundred, the newest first. */
+export const listTokens = pageReader<TokenList>('/tokens', PAGE);
 
 export function createToken(body: CreateTokenRequest): Promise<NewTokenAnswer> {
   return make('/tokens', body, 'Token');
@@ -35,12 +33,7 @@ export function revokeToken(id: string, children: boolean): Promise<RevokedToken
   return call('DELETE', `/tokens/${part(id)}`, { query: { Children: children || undefined } });
 }
 
-export function listCredentials(
-  after: string | undefined,
-  signal?: AbortSignal,
-): Promise<SmtpCredentialList> {
-  return call('GET', '/smtp-credentials', { query: { Limit: PAGE, After: after }, signal });
-}
+export const listCredentials = pageReader<SmtpCredentialList>('/smtp-credentials', PAGE);
 
 export function createCredential(body: {
   Name?: string;
@@ -55,9 +48,7 @@ export async function removeCredential(id: string): Promise<void> {
   await open('DELETE', `/smtp-credentials/${part(id)}`);
 }
 
-export function listPeople(after: string | undefined, signal?: AbortSignal): Promise<PersonList> {
-  return call('GET', '/people', { query: { Limit: PAGE, After: after }, signal });
-}
+export const listPeople = pageReader<PersonList>('/people', PAGE);
 
 export function addPerson(body: CreatePersonRequest): Promise<Person> {
   return make('/people', body);

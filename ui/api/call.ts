@@ -156,6 +156,25 @@ export async function* portionsOf<Answer extends { NextCursor: string | null }>(
   }
 }
 
+/** Reads a list, `limit` items a page. */
+export function pageReader<List>(path: string, limit: number) {
+  return (after: string | undefined, signal?: AbortSignal): Promise<List> =>
+    call('GET', path, { query: { Limit: limit, After: after }, signal });
+}
+
+/** How many were queued by a request that is repeated as `portionsOf` does; told how many so far. */
+export async function queuedBy(
+  ask: (after: string | undefined) => Promise<{ Queued: number; NextCursor: string | null }>,
+  onQueued: (count: number) => void,
+): Promise<number> {
+  let queued = 0;
+  for await (const { Queued } of portionsOf(ask)) {
+    queued += Queued;
+    onQueued(queued);
+  }
+  return queued;
+}
+
 /** Every item of a list, a page after the other; of a very long one the first `maxPages` hundreds. */
 export async function everyItem<Item>(path: string, maxPages: number, signal: AbortSignal | undefined) {
   const found: Item[] = [];

@@ -11,7 +11,7 @@ import type {
   Site,
   TryAnswer,
 } from '../../src/client/api-types.ts';
-import { call, open, part, portionsOf } from './call.ts';
+import { call, open, pageReader, part, queuedBy } from './call.ts';
 
 export function getQueue(signal?: AbortSignal): Promise<QueueAnswer> {
   return call('GET', '/queue', { signal });
@@ -42,22 +42,12 @@ export async function liftOverride(id: string, leaving = false): Promise<void> {
   await open('DELETE', `/overrides/${part(id)}`, { keepalive: leaving });
 }
 
-export function listCauses(after: string | undefined, signal?: AbortSignal): Promise<CausesAnswer> {
-  return call('GET', '/causes', { query: { Limit: 50, After: after }, signal });
-}
+export const listCauses = pageReader<CausesAnswer>('/causes', 50);
 
 /** Everything that failed for one cause, a portion after the other; told how many were queued so far. */
-export async function resendAll(
-  { CauseID }: Pick<Cause, 'CauseID'>,
-  onQueued: (count: number) => void,
-): Promise<number> {
-  const portions = portionsOf((After) =>
-    call<ResendAnswer>('POST', `/causes/${CauseID}/resend`, { query: { After } }),
+export function resendAll({ CauseID }: Cause, onQueued: (count: number) => void): Promise<number> {
+  return queuedBy(
+    (After) => call<ResendAnswer>('POST', `/causes/${CauseID}/resend`, { query: { After } }),
+    onQueued,
   );
-  let queued = 0;
-  for await (const { Queued } of portions) {
-    queued += Queued;
-    onQueued(queued);
-  }
-  return queued;
 }

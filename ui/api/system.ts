@@ -7,7 +7,7 @@ import type {
   RefusalsAnswer,
   WarmupAnswer,
 } from '../../src/client/api-types.ts';
-import { call, everyItem } from './call.ts';
+import { call, everyItem, pageReader } from './call.ts';
 
 const PAGE = 100;
 /** Of the domains that are checked in one go. */
@@ -31,14 +31,6 @@ export function getConfig(signal?: AbortSignal): Promise<ConfigAnswer> {
   return call('GET', '/config', { signal });
 }
 
-export function listNodes(after: string | undefined, signal?: AbortSignal): Promise<NodesAnswer> {
-  return call('GET', '/nodes', { query: { Limit: PAGE, After: after }, signal });
-}
-
-export function listWarmup(after: string | undefined, signal?: AbortSignal): Promise<WarmupAnswer> {
-  return call('GET', '/warmup', { query: { Limit: PAGE, After: after }, signal });
-}
-
-export function listRefusals(after: string | undefined, signal?: AbortSignal): Promise<RefusalsAnswer> {
-  return call('GET', '/refusals', { query: { Limit: PAGE, After: after }, signal });
-}
+export const listNodes = pageReader<NodesAnswer>('/nodes', PAGE);
+export const listWarmup = pageReader<WarmupAnswer>('/warmup', PAGE);
+export const listRefusals = pageReader<RefusalsAnswer>('/refusals', PAGE);

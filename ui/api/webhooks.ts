@@ -12,7 +12,7 @@ import type {
   WebhookSecretAnswer,
   WebhookTest,
 } from '../../src/client/api-types.ts';
-import { call, open, portionsOf } from './call.ts';
+import { call, open, queuedBy } from './call.ts';
 import { make } from './make.ts';
 
 /** Under what the answers are kept, for whoever changes a webhook. */
@@ -73,18 +73,13 @@ export function getCall(id: number, callId: number, signal?: AbortSignal): Promi
 }
 
 /** Calls that are made again, a portion after the other; told how many were queued so far. */
-export async function replayCalls(
+export function replayCalls(
   id: number,
   which: Omit<ReplayWebhookRequest, 'After'>,
   onQueued: (count: number) => void = () => {},
 ): Promise<number> {
-  const portions = portionsOf((After) =>
-    call<ReplayAnswer>('POST', `/webhooks/${id}/replay`, { body: { ...which, After } }),
+  return queuedBy(
+    (After) => call<ReplayAnswer>('POST', `/webhooks/${id}/replay`, { body: { ...which, After } }),
+    onQueued,
   );
-  let queued = 0;
-  for await (const { Queued } of portions) {
-    queued += Queued;
-    onQueued(queued);
-  }
-  return queued;
 }

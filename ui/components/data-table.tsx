@@ -18,6 +18,9 @@ export interface Column<Row> {
   isNumber?: true;
 }
 
+/** The first names the row. */
+export type Columns<Row> = readonly [Column<Row>, ...Column<Row>[]];
+
 export function DataTable<Row>({
   label,
   columns,
@@ -25,18 +28,18 @@ export function DataTable<Row>({
   keyOf,
   isOld = false,
   isWide = false,
-  actions,
+  actions = false,
   actionsWidth = 'w-12',
 }: {
   label: string;
-  columns: readonly [Column<Row>, ...Column<Row>[]];
+  columns: Columns<Row>;
   rows: readonly Row[];
   keyOf(row: Row): string;
   /** What is looked for now is not here yet. */
   isOld?: boolean;
   /** It has many columns: a table only where there is room for them. */
   isWide?: boolean;
-  actions?(row: Row): ReactNode;
+  actions?: ((row: Row) => ReactNode) | false;
   /** Class of the width of their column: by itself one icon wide. */
   actionsWidth?: string;
 }) {
@@ -63,7 +66,7 @@ export function DataTable<Row>({
                 );
               })}
             </div>
-            {actions?.(row)}
+            {actions !== false && actions(row)}
           </li>
         ))}
       </ul>
@@ -85,7 +88,7 @@ export function DataTable<Row>({
               {name}
             </th>
           ))}
-          {actions !== undefined && (
+          {actions !== false && (
             <th scope="col" className={`py-1.5 ${actionsWidth}`}>
               <span className="sr-only">Actions</span>
             </th>
@@ -103,7 +106,7 @@ export function DataTable<Row>({
                 {column.cell(row)}
               </td>
             ))}
-            {actions !== undefined && <td className="py-1 text-right">{actions(row)}</td>}
+            {actions !== false && <td className="py-1 text-right">{actions(row)}</td>}
           </tr>
         ))}
       </tbody>

@@ -1,8 +1,9 @@
-/** Asks before what cannot be undone: the name of the thing has to be typed. */
+/** Asks before what cannot be undone: the name of the thing has to be typed. Says that it is done, and closes. */
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Dialog, DialogForm } from './dialog.tsx';
 import { Field } from './field.tsx';
+import { toast } from './toasts.tsx';
 
 export function NameDialog({
   title,
@@ -10,6 +11,7 @@ export function NameDialog({
   action,
   children,
   run,
+  said,
   onDone,
   onClose,
 }: {
@@ -21,11 +23,20 @@ export function NameDialog({
   /** What happens. */
   children: ReactNode;
   run(): Promise<unknown>;
+  /** That it is done. */
+  said: string;
   onDone(): void;
   onClose(): void;
 }) {
   const [typed, setTyped] = useState('');
-  const running = useMutation({ mutationFn: run, onSuccess: onDone });
+  const running = useMutation({
+    mutationFn: run,
+    onSuccess() {
+      toast({ text: said });
+      onDone();
+      onClose();
+    },
+  });
   return (
     <Dialog title={title} onClose={onClose}>
       <DialogForm

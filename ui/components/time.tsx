@@ -59,6 +59,11 @@ export function Until({ before = '', after = '', ...shown }: Shown & { before?: 
   );
 }
 
+/** When what has an end ends. */
+export function Ends({ at }: { at: string | null }) {
+  return at === null ? <span className="text-soft">never</span> : <Until at={at} />;
+}
+
 /** The next try of what still waits: `in 4 min`, `due now`. */
 export function NextTry(shown: Shown) {
   return <Words {...shown} say={due} />;

@@ -5,6 +5,7 @@ import { listPeople, listTokens } from '../../api/access.ts';
 import { mayDo } from '../../api/me.ts';
 import { SESSION } from '../../api/session.ts';
 import { usePages } from '../../components/pages.ts';
+import { Ago } from '../../components/time.tsx';
 import { PEOPLE, TOKENS } from './keys.ts';
 
 /** Names of what is known, by id: the newest hundred of each, and what else was read. */
@@ -30,4 +31,16 @@ export function useMakerText(me: Me): (id: string | null) => string {
     const name = tokenName(id);
     return name === null ? (emailOf(id) ?? 'somebody else') : `the token ${name}`;
   };
+}
+
+/** When it was made, and by whom. */
+export function Made({ at, by }: { at: string; by: string }) {
+  return (
+    <>
+      <Ago at={at} />
+      <span className="block text-soft text-xs">
+        by <bdi>{by}</bdi>
+      </span>
+    </>
+  );
 }

@@ -2,7 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import type { Domain } from '../../../src/client/api-types.ts';
 import { Address } from '../../components/addresses.tsx';
-import { type Column, DataTable } from '../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../components/data-table.tsx';
 import { Status } from '../../components/status.tsx';
 import { Ago } from '../../components/time.tsx';
 import { wordOf, worstOf } from './domain-status.ts';
@@ -19,7 +19,7 @@ export function DomainList({ domains, isOld }: { domains: readonly Domain[]; isO
   );
 }
 
-const COLUMNS: readonly [Column<Domain>, ...Column<Domain>[]] = [
+const COLUMNS: Columns<Domain> = [
   {
     name: 'Domain',
     width: 'w-4/12',

@@ -5,7 +5,7 @@ import type { DmarcSource, DmarcSummary, Domain } from '../../../src/client/api-
 import { getDmarc } from '../../api/domains.ts';
 import { CodeBlock } from '../../components/copy.tsx';
 import { countOf } from '../../components/count.ts';
-import { type Column, DataTable } from '../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../components/data-table.tsx';
 import { Gauge } from '../../components/gauge.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Section } from '../../components/page.tsx';
@@ -94,7 +94,7 @@ function Summary({ summary }: { summary: DmarcSummary }) {
   );
 }
 
-const SOURCE_COLUMNS: readonly [Column<DmarcSource>, ...Column<DmarcSource>[]] = [
+const SOURCE_COLUMNS: Columns<DmarcSource> = [
   {
     name: 'Address',
     cell: ({ Address, Own }) => (
@@ -129,10 +129,7 @@ const SOURCE_COLUMNS: readonly [Column<DmarcSource>, ...Column<DmarcSource>[]] =
   },
 ];
 
-const REPORTER_COLUMNS: readonly [
-  Column<DmarcSummary['Reporters'][number]>,
-  ...Column<DmarcSummary['Reporters'][number]>[],
-] = [
+const REPORTER_COLUMNS: Columns<DmarcSummary['Reporters'][number]> = [
   { name: 'Name', cell: ({ Name }) => <bdi className="break-words">{Name}</bdi> },
   { name: 'Signed by', cell: ({ SignedBy }) => SignedBy ?? 'not signed' },
   { name: 'Reports', cell: ({ Reports }) => Reports.toLocaleString(), width: 'w-24', isNumber: true },

@@ -106,8 +106,8 @@ function Removal({ domain, isOperator }: { domain: Domain; isOperator: boolean }
           name={name}
           action="Remove"
           run={() => removeDomain(name)}
+          said={`${name} is removed`}
           onDone={() => {
-            toast({ text: `${name} is removed` });
             void navigate({ to: '/domains' }).then(() => {
               queries.removeQueries({ queryKey: domainKey(name) });
               void queries.invalidateQueries({ queryKey: ME.queryKey });

@@ -1,7 +1,7 @@
 /** Limits in force, and where the value of each comes from. */
 import type { PathLimit } from '../../../src/client/api-types.ts';
 import { countText } from '../../components/count.ts';
-import { type Column, DataTable } from '../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../components/data-table.tsx';
 import { Until } from '../../components/time.tsx';
 
 const FROM = {
@@ -15,7 +15,7 @@ export function LimitsTable({ limits }: { limits: readonly PathLimit[] }) {
   return <DataTable label="Limits" columns={COLUMNS} rows={limits} keyOf={({ Name }) => Name} />;
 }
 
-const COLUMNS: readonly [Column<PathLimit>, ...Column<PathLimit>[]] = [
+const COLUMNS: Columns<PathLimit> = [
   { name: 'Limit', width: 'w-4/12', cell: ({ Name }) => <span className="font-mono text-xs">{Name}</span> },
   { name: 'Value', width: 'w-32', cell: ({ Name, Value }) => valueText(Name, Value) },
   {

@@ -5,8 +5,8 @@ import { unlessGone } from '../../api/call.ts';
 import { SUPPRESSIONS, unsuppress } from '../../api/suppressions.ts';
 import { Address } from '../../components/addresses.tsx';
 import { Button } from '../../components/button.tsx';
-import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Ago, Until } from '../../components/time.tsx';
+import { type Columns, DataTable } from '../../components/data-table.tsx';
+import { Ago, Ends } from '../../components/time.tsx';
 import { useLeaving, useRemoval } from '../../components/use-removal.ts';
 import { reasonMeaning, reasonName } from './reasons.ts';
 
@@ -29,20 +29,19 @@ export function SuppressionRows(props: {
       keyOf={keyOf}
       isOld={props.isOld}
       actionsWidth="w-26"
-      {...(props.mayChange
-        ? {
-            actions: (item: Suppression) => (
-              <Button aria-label={`Remove ${item.Email}`} onClick={() => lift(item)}>
-                Remove
-              </Button>
-            ),
-          }
-        : {})}
+      actions={
+        props.mayChange &&
+        ((item: Suppression) => (
+          <Button aria-label={`Remove ${item.Email}`} onClick={() => lift(item)}>
+            Remove
+          </Button>
+        ))
+      }
     />
   );
 }
 
-const COLUMNS: readonly [Column<Suppression>, ...Column<Suppression>[]] = [
+const COLUMNS: Columns<Suppression> = [
   {
     name: 'Address',
     width: 'w-4/12',
@@ -57,12 +56,7 @@ const COLUMNS: readonly [Column<Suppression>, ...Column<Suppression>[]] = [
   },
   { name: 'Why', cell: (item) => <Why item={item} /> },
   { name: 'Added', width: 'w-26', cell: ({ CreatedAt }) => <Ago at={CreatedAt} /> },
-  {
-    name: 'Ends',
-    width: 'w-28',
-    cell: ({ ExpiresAt }) =>
-      ExpiresAt === null ? <span className="text-soft">never</span> : <Until at={ExpiresAt} />,
-  },
+  { name: 'Ends', width: 'w-28', cell: ({ ExpiresAt }) => <Ends at={ExpiresAt} /> },
 ];
 
 function Why({ item: { Reason, Note, Reply, MessageID } }: { item: Suppression }) {

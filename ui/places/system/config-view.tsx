@@ -5,7 +5,7 @@ import { SearchX } from 'lucide-react';
 import type { ConfigItem } from '../../../src/client/api-types.ts';
 import { getConfig } from '../../api/system.ts';
 import { Button } from '../../components/button.tsx';
-import { type Column, DataTable } from '../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../components/data-table.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
@@ -41,7 +41,7 @@ export function ConfigView() {
   );
 }
 
-const COLUMNS: readonly [Column<ConfigItem>, ...Column<ConfigItem>[]] = [
+const COLUMNS: Columns<ConfigItem> = [
   { name: 'Key', width: 'w-56', cell: ({ Key }) => <span className="font-mono text-xs">{Key}</span> },
   {
     name: 'Value',

@@ -7,7 +7,7 @@ import type { TemplateSummary } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { listTemplates, TEMPLATES } from '../../api/templates.ts';
 import { Button } from '../../components/button.tsx';
-import { type Column, DataTable } from '../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../components/data-table.tsx';
 import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
@@ -71,7 +71,7 @@ export function TemplatesPlace() {
   );
 }
 
-const COLUMNS: readonly [Column<TemplateSummary>, ...Column<TemplateSummary>[]] = [
+const COLUMNS: Columns<TemplateSummary> = [
   {
     name: 'Name',
     cell: ({ TemplateID, Name }) => (

@@ -10,7 +10,7 @@ import type { WebhookDetail } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { listWebhooks, WEBHOOKS } from '../../api/webhooks.ts';
 import { Button } from '../../components/button.tsx';
-import { type Column, DataTable } from '../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../components/data-table.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { SearchInput } from '../../components/search-box.tsx';
@@ -78,7 +78,7 @@ export function WebhooksPlace() {
   );
 }
 
-const COLUMNS: readonly [Column<WebhookDetail>, ...Column<WebhookDetail>[]] = [
+const COLUMNS: Columns<WebhookDetail> = [
   {
     name: 'Address',
     width: 'w-4/12',

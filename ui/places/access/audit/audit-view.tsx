@@ -10,7 +10,7 @@ import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { Instant } from '../../../components/time.tsx';
 import { AUDIT } from '../keys.ts';
-import { useNames } from '../makers.ts';
+import { useNames } from '../makers.tsx';
 import { AuditFilters } from './audit-filters.tsx';
 import { auditText } from './audit-words.ts';
 

@@ -8,7 +8,7 @@ import { commandOf } from '../../../api/me.ts';
 import { SESSION } from '../../../api/session.ts';
 import { Address } from '../../../components/addresses.tsx';
 import { Button } from '../../../components/button.tsx';
-import { type Column, DataTable } from '../../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { MoreButton } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
@@ -57,7 +57,7 @@ export function PeopleView({ me }: { me: Me }) {
   );
 }
 
-function columnsOf(own: string | undefined): readonly [Column<Person>, ...Column<Person>[]] {
+function columnsOf(own: string | undefined): Columns<Person> {
   return [
     {
       name: 'Person',

@@ -43,7 +43,8 @@ function RightsDialog({ me, person, onClose }: Given) {
   const changing = useMutation({
     mutationFn: () => changePerson(person.PersonID, rightsBody(rights), withMade),
     onSuccess() {
-      changed(`The rights of ${person.Email} are changed`);
+      toast({ text: `The rights of ${person.Email} are changed` });
+      changed();
       onClose();
     },
   });
@@ -73,7 +74,10 @@ function PasswordDialog({ person, onClose }: Given) {
       await setPassword(person.PersonID, password, withMade);
       return password;
     },
-    onSuccess: () => changed(`${person.Email} has a new password`),
+    onSuccess() {
+      toast({ text: `${person.Email} has a new password` });
+      changed();
+    },
   });
   return (
     <Dialog title={`New password for ${person.Email}`} onClose={onClose}>
@@ -102,10 +106,8 @@ function SecondFactorDialog({ person, onClose }: Given) {
       action="Reset"
       name={person.Email}
       run={() => resetSecondFactor(person.PersonID)}
-      onDone={() => {
-        changed(`${person.Email} signs in with the password alone`);
-        onClose();
-      }}
+      said={`${person.Email} signs in with the password alone`}
+      onDone={changed}
       onClose={onClose}
     >
       <p>For a person who lost the app and the recovery codes. All sessions of the person end.</p>
@@ -121,10 +123,8 @@ function DisableDialog({ person, onClose }: Given) {
       action="Disable"
       name={person.Email}
       run={() => changePerson(person.PersonID, { Disabled: true })}
-      onDone={() => {
-        changed(`${person.Email} cannot sign in any more`);
-        onClose();
-      }}
+      said={`${person.Email} cannot sign in any more`}
+      onDone={changed}
       onClose={onClose}
     >
       <p>
@@ -144,10 +144,8 @@ function RemoveDialog({ person, onClose }: Given) {
       action="Remove"
       name={person.Email}
       run={() => removePerson(person.PersonID, withMade)}
-      onDone={() => {
-        changed(`${person.Email} is removed`);
-        onClose();
-      }}
+      said={`${person.Email} is removed`}
+      onDone={changed}
       onClose={onClose}
     >
       <p>The person cannot sign in any more, and all sessions end. This cannot be undone.</p>
@@ -167,11 +165,8 @@ function MadeField({ isEnded, onEnded }: { isEnded: boolean; onEnded(isEnded: bo
   );
 }
 
-/** Says it, and reads everything of Access again. */
-function useChanged(): (said: string) => void {
+/** Reads everything of Access again. */
+function useChanged(): () => void {
   const queries = useQueryClient();
-  return (said) => {
-    toast({ text: said });
-    void queries.invalidateQueries({ queryKey: ['access'] });
-  };
+  return () => void queries.invalidateQueries({ queryKey: ['access'] });
 }

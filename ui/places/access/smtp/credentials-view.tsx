@@ -5,16 +5,15 @@ import { useState } from 'react';
 import type { Me, SmtpCredential } from '../../../../src/client/api-types.ts';
 import { listCredentials, removeCredential } from '../../../api/access.ts';
 import { Button, IconButton } from '../../../components/button.tsx';
-import { type Column, DataTable } from '../../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { MoreButton } from '../../../components/more-button.tsx';
 import { NameDialog } from '../../../components/name-dialog.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
-import { Ago, Until } from '../../../components/time.tsx';
-import { toast } from '../../../components/toasts.tsx';
+import { Ends } from '../../../components/time.tsx';
 import { CREDENTIALS } from '../keys.ts';
-import { useMakerText } from '../makers.ts';
+import { Made, useMakerText } from '../makers.tsx';
 import { securityText } from './client-settings.ts';
 import { NewCredentialDialog } from './new-credential-dialog.tsx';
 
@@ -68,9 +67,7 @@ function WhereText({ me: { Submission } }: { me: Me }) {
   );
 }
 
-function columnsOf(
-  makerText: (id: string | null) => string,
-): readonly [Column<SmtpCredential>, ...Column<SmtpCredential>[]] {
+function columnsOf(makerText: (id: string | null) => string): Columns<SmtpCredential> {
   return [
     { name: 'Name', width: 'w-3/12', cell: ({ Name }) => <bdi>{Name}</bdi> },
     {
@@ -83,23 +80,11 @@ function columnsOf(
       ),
     },
     { name: 'Domain', width: 'w-3/12', cell: ({ Domain }) => <bdi>{Domain}</bdi> },
-    {
-      name: 'Ends',
-      width: 'w-32',
-      cell: ({ ExpiresAt }) =>
-        ExpiresAt === null ? <span className="text-soft">never</span> : <Until at={ExpiresAt} />,
-    },
+    { name: 'Ends', width: 'w-32', cell: ({ ExpiresAt }) => <Ends at={ExpiresAt} /> },
     {
       name: 'Made',
       width: 'w-2/12',
-      cell: ({ CreatedAt, CreatedBy }) => (
-        <>
-          <Ago at={CreatedAt} />
-          <span className="block text-soft text-xs">
-            by <bdi>{makerText(CreatedBy)}</bdi>
-          </span>
-        </>
-      ),
+      cell: ({ CreatedAt, CreatedBy }) => <Made at={CreatedAt} by={makerText(CreatedBy)} />,
     },
   ];
 }
@@ -113,11 +98,8 @@ function RemoveDialog({ credential, onClose }: { credential: SmtpCredential; onC
       action="Revoke"
       name={Username}
       run={() => removeCredential(CredentialID)}
-      onDone={() => {
-        toast({ text: `${Username} is revoked` });
-        void queries.invalidateQueries({ queryKey: CREDENTIALS });
-        onClose();
-      }}
+      said={`${Username} is revoked`}
+      onDone={() => void queries.invalidateQueries({ queryKey: CREDENTIALS })}
       onClose={onClose}
     >
       <p>Programs that log in with it are refused at once. This cannot be undone.</p>

@@ -6,7 +6,6 @@ import { revokeToken } from '../../../api/access.ts';
 import { CheckField } from '../../../components/field.tsx';
 import { MoreMenu } from '../../../components/menu.tsx';
 import { NameDialog } from '../../../components/name-dialog.tsx';
-import { toast } from '../../../components/toasts.tsx';
 import { countBelow } from './token-tree.ts';
 
 export function TokenMenu({
@@ -50,11 +49,8 @@ function RevokeDialog({ token, below, onClose }: { token: Token; below: number; 
       action="Revoke"
       name={token.Name}
       run={() => revokeToken(token.TokenID, withChildren)}
-      onDone={() => {
-        toast({ text: `${token.Name} is revoked` });
-        void queries.invalidateQueries({ queryKey: ['access'] });
-        onClose();
-      }}
+      said={`${token.Name} is revoked`}
+      onDone={() => void queries.invalidateQueries({ queryKey: ['access'] })}
       onClose={onClose}
     >
       <p>Programs that use this token are refused at once. This cannot be undone.</p>

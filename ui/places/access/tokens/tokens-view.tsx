@@ -5,16 +5,16 @@ import type { Me, Token } from '../../../../src/client/api-types.ts';
 import { listTokens } from '../../../api/access.ts';
 import { commandOf, mayDo } from '../../../api/me.ts';
 import { Button } from '../../../components/button.tsx';
-import { type Column, DataTable } from '../../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { CheckField } from '../../../components/field.tsx';
 import { MoreButton } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
-import { Ago, Until } from '../../../components/time.tsx';
+import { Ago, Ends } from '../../../components/time.tsx';
 import { DomainsText } from '../domains-text.tsx';
 import { TOKENS } from '../keys.ts';
-import { useMakerText } from '../makers.ts';
+import { Made, useMakerText } from '../makers.tsx';
 import { capital, rightsText } from '../rights-words.ts';
 import { NewTokenDialog } from './new-token-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
@@ -65,14 +65,13 @@ export function TokensView({ me }: { me: Me }) {
           columns={columnsOf(makerText, now)}
           rows={treeOf(shown)}
           keyOf={({ token }) => token.TokenID}
-          {...(mayChange
-            ? {
-                actions: ({ token }: TokenRow) =>
-                  standingOf(token, now) === 'live' && (
-                    <TokenMenu token={token} all={items} onReplace={() => setReplaced(token)} />
-                  ),
-              }
-            : {})}
+          actions={
+            mayChange &&
+            (({ token }) =>
+              standingOf(token, now) === 'live' && (
+                <TokenMenu token={token} all={items} onReplace={() => setReplaced(token)} />
+              ))
+          }
         />
       )}
       <MoreButton list={list}>Show older tokens</MoreButton>
@@ -89,32 +88,17 @@ export function TokensView({ me }: { me: Me }) {
   );
 }
 
-function columnsOf(
-  makerText: (id: string | null) => string,
-  now: number,
-): readonly [Column<TokenRow>, ...Column<TokenRow>[]] {
+function columnsOf(makerText: (id: string | null) => string, now: number): Columns<TokenRow> {
   return [
     { name: 'Name', width: 'w-1/5', cell: (row) => <Name row={row} now={now} /> },
     { name: 'May', cell: ({ token }) => <Rights token={token} /> },
     { name: 'Domains', width: 'w-[17%]', cell: ({ token }) => <DomainsText domains={token.Domains} /> },
     { name: 'Last used', width: 'w-32', cell: ({ token }) => <LastUse token={token} /> },
-    {
-      name: 'Ends',
-      width: 'w-34',
-      cell: ({ token: { ExpiresAt } }) =>
-        ExpiresAt === null ? <span className="text-soft">never</span> : <Until at={ExpiresAt} />,
-    },
+    { name: 'Ends', width: 'w-34', cell: ({ token }) => <Ends at={token.ExpiresAt} /> },
     {
       name: 'Made',
       width: 'w-36',
-      cell: ({ token }) => (
-        <>
-          <Ago at={token.CreatedAt} />
-          <span className="block text-soft text-xs">
-            by <bdi>{makerText(token.CreatedBy)}</bdi>
-          </span>
-        </>
-      ),
+      cell: ({ token }) => <Made at={token.CreatedAt} by={makerText(token.CreatedBy)} />,
     },
   ];
 }

@@ -1,6 +1,6 @@
 /** The first rows as they would be stored, how many of each reason, and the rows that would be refused. */
 import { countOf } from '../../../components/count.ts';
-import { type Column, DataTable } from '../../../components/data-table.tsx';
+import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { Status } from '../../../components/status.tsx';
 import { exactTime } from '../../../components/time.tsx';
 import { reasonName } from '../reasons.ts';
@@ -29,7 +29,7 @@ export function PlanPreview({ plan }: { plan: ShownPlan }) {
   );
 }
 
-const COLUMNS: readonly [Column<FirstRow>, ...Column<FirstRow>[]] = [
+const COLUMNS: Columns<FirstRow> = [
   { name: 'Line', width: 'w-20', cell: ({ line }) => <span className="text-soft">{line}</span> },
   { name: 'Address', cell: ({ item }) => <bdi>{item.Email}</bdi> },
   { name: 'Reason', width: 'w-36', cell: ({ item }) => reasonName(item.Reason ?? '') },
