@@ -54,6 +54,19 @@ export function instantField(text: string): number | string {
   return /^\d{1,12}$/.test(text) ? Number(text) : text;
 }
 
+/** Those of `keys` that a command was given as flags: commander's names have capitals in place of the dashes of keys. */
+export function keysGiven<Key extends string>(
+  keys: readonly Key[],
+  options: Readonly<Record<string, unknown>>,
+): Partial<Record<Key, string>> {
+  const given: Partial<Record<Key, string>> = {};
+  for (const key of keys) {
+    const value = options[key.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+    if (typeof value === 'string') given[key] = value;
+  }
+  return given;
+}
+
 /** Whether an option keeps every value that it is given. */
 export function keepsAll({ variadic, parseArg }: Option): boolean {
   return variadic || (parseArg as { collects?: true } | undefined)?.collects === true;

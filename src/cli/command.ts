@@ -51,6 +51,13 @@ export class ContextCommand extends Command {
     return this.addHelpText('after', `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
   }
 
+  /** As `asks`, for a command that makes something, also the first in a new data folder. */
+  makes<Given extends unknown[]>(
+    work: (ctx: CommandContext, api: Api, ...given: Given) => Promise<void>,
+  ): this {
+    return this.runs<Given>((ctx, ...given) => ctx.withApi((api) => work(ctx, api, ...given)));
+  }
+
   /** As `runs`, for a command that only asks the API. It makes no new data folder. */
   asks<Given extends unknown[]>(
     work: (ctx: CommandContext, api: Api, ...given: Given) => Promise<void>,

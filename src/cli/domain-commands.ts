@@ -20,22 +20,20 @@ export const domainCommands: CommandGroup = (program) => {
     .option('--verified', 'skip the DNS check: you confirm that the domain is yours')
     .option('--subdomains', 'allow its sub-domains to send too')
     .example('postrider domain add example.com')
-    .runs(async (ctx, name: string, options: { verified?: boolean; subdomains?: boolean }) => {
-      await ctx.withApi(async (api) => {
-        const added = await api.call<DomainAnswer>('POST', '/domains', {
-          Domain: name,
-          Verified: options.verified,
-          Subdomains: options.subdomains,
-        });
-        if (options.verified) {
-          ctx.terminal.stderr.write(
-            `${added.Domain} is verified because you said so. If its mail leaves this server, publish its records: receivers look for them.\n`,
-          );
-        }
-        warnOfShortName(ctx, added);
-        const next = options.verified ? '' : `\n\nThen run: ${ctx.command(`domain verify ${added.Domain}`)}`;
-        ctx.print(added, `${recordsText(ctx.terminal.stdout, added)}${next}`);
+    .makes(async (ctx, api, name: string, options: { verified?: boolean; subdomains?: boolean }) => {
+      const added = await api.call<DomainAnswer>('POST', '/domains', {
+        Domain: name,
+        Verified: options.verified,
+        Subdomains: options.subdomains,
       });
+      if (options.verified) {
+        ctx.terminal.stderr.write(
+          `${added.Domain} is verified because you said so. If its mail leaves this server, publish its records: receivers look for them.\n`,
+        );
+      }
+      warnOfShortName(ctx, added);
+      const next = options.verified ? '' : `\n\nThen run: ${ctx.command(`domain verify ${added.Domain}`)}`;
+      ctx.print(added, `${recordsText(ctx.terminal.stdout, added)}${next}`);
     });
 
   domain
@@ -153,26 +151,15 @@ function warnOfShortName(ctx: CommandContext, domain: DomainAnswer): void {
   );
 }
 
+/** What an answer says of a domain besides its settings. */
+const FACTS: ReadonlySet<string> = new Set<keyof DomainAnswer>([
+  ...(['Domain', 'Status', 'VerifiedBy', 'CreatedAt', 'UpdatedAt', 'VerifiedAt', 'FailingSince'] as const),
+  ...(['HeldFrom', 'LastCheckedAt', 'DnsRecords', 'Zone', 'DkimKeys', 'Alignment', 'Checks'] as const),
+  ...(['Changes', 'Returns'] as const),
+]);
+
 /** Everything that `domain set` can change, in the words that it takes. */
 function settingsText(ctx: CommandContext, domain: DomainAnswer): string {
-  const {
-    Domain: name,
-    Status: _status,
-    VerifiedBy: _verifiedBy,
-    CreatedAt: _createdAt,
-    UpdatedAt: _updatedAt,
-    VerifiedAt: _verifiedAt,
-    FailingSince: _failingSince,
-    HeldFrom: _heldFrom,
-    LastCheckedAt: _lastCheckedAt,
-    DnsRecords: _records,
-    Zone: _zone,
-    DkimKeys: _keys,
-    Alignment: _alignment,
-    Checks: _checks,
-    Changes: _changes,
-    Returns: _returns,
-    ...settings
-  } = domain;
-  return `Settings, changed by "${ctx.command(`domain set ${name} NAME=VALUE`)}":\n\n${table(settingRows(settings))}`;
+  const settings = Object.fromEntries(Object.entries(domain).filter(([name]) => !FACTS.has(name)));
+  return `Settings, changed by "${ctx.command(`domain set ${domain.Domain} NAME=VALUE`)}":\n\n${table(settingRows(settings))}`;
 }

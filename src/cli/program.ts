@@ -8,7 +8,7 @@ import { type Command, CommanderError, Option } from 'commander';
 import type { Mode } from '../config/key-facts.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../config/table.ts';
 import { openApi } from './api-client.ts';
-import { keepsAll } from './arguments.ts';
+import { keepsAll, keysGiven } from './arguments.ts';
 import { auditCommand } from './audit-command.ts';
 import { backupCommands } from './backup-commands.ts';
 import { commandLine, withCommands } from './called-as.ts';
@@ -208,7 +208,7 @@ export function createProgram(terminal: Terminal): Program {
         .addHelpText('after', ELSEWHERE)
         .example(usage)
         .runs(async ({ flags }, options: Record<string, string | undefined>) => {
-          exitCode = await runServer(name, { ...flags, ...configFlags(options) }, terminal, version);
+          exitCode = await runServer(name, { ...flags, ...keysGiven(KEYS, options) }, terminal, version);
         });
     }
   }
@@ -221,7 +221,7 @@ export function createProgram(terminal: Terminal): Program {
       .option('--mode <mode>', 'show what a start of dev or serve would use')
       .example('postrider config --data /var/lib/postrider')
       .runs((ctx, { mode, ...flags }: Record<string, string | undefined>) =>
-        showConfig(ctx, mode, configFlags(flags)),
+        showConfig(ctx, mode, keysGiven(KEYS, flags)),
       );
   }
 }
@@ -283,6 +283,8 @@ function usageText({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'name a command; see --help' : message.replace(/^error: /, '');
 }
 
+const KEYS = Object.keys(CONFIG_KEYS) as ConfigKey[];
+
 const ELSEWHERE = `
 Every flag is also an environment variable (--mx-port: POSTRIDER_MX_PORT) and a key of postrider.json in the data
 folder. Values in force and where they come from: postrider config`;
@@ -306,19 +308,6 @@ function configOptions(command: ContextCommand, mode: Mode): ContextCommand {
     command.addOption(facts.secret ? option.hideHelp() : option);
   }
   return command;
-}
-
-/** commander camel-cases long options; configuration keys keep their dashes. */
-function configFlags(
-  options: Readonly<Record<string, string | undefined>>,
-): Record<string, string | undefined> {
-  const flags: Record<string, string | undefined> = {};
-  for (const name of Object.keys(CONFIG_KEYS) as ConfigKey[]) {
-    const camel = name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
-    const value = options[camel];
-    if (value !== undefined) flags[name] = value;
-  }
-  return flags;
 }
 
 function packageVersion(): string {

@@ -159,11 +159,9 @@ export const sandboxCommands: CommandGroup = (program) => {
     .option('--times <n>', 'number of recipients it applies to')
     .option('--expires-in <seconds>', 'seconds until it ends')
     .example("postrider sandbox rules add Defer --domain example.com --recipient '*@slow.example' --defers 2")
-    .runs(async (ctx, result: string, options: Options) => {
-      await ctx.withApi(async (api) => {
-        const body = await api.call<SandboxRuleItem>('POST', '/sandbox/rules', ruleOf(result, options));
-        ctx.print(body, body.RuleID);
-      });
+    .makes(async (ctx, api, result: string, options: Options) => {
+      const body = await api.call<SandboxRuleItem>('POST', '/sandbox/rules', ruleOf(result, options));
+      ctx.print(body, body.RuleID);
     });
 
   rules
@@ -193,35 +191,30 @@ function filtersOf({ inbox, to, from, subject, text, tag }: Options): Options {
   return { Inbox: inbox, To: to, From: from, Subject: subject, Text: text, Tag: tag };
 }
 
-/** The body of a request. A text where a number belongs is sent as it is, and refused by the server. */
-function ruleOf(result: string, options: Options): Record<string, string | number> {
-  const body: Record<string, string | number> = { Result: result };
-  for (const [flag, name] of [
-    ['domain', 'Domain'],
-    ['inbox', 'Inbox'],
-    ['recipient', 'Recipient'],
-    ['subject', 'Subject'],
-    ['tag', 'Tag'],
-    ['enhanced', 'Enhanced'],
-    ['text', 'Text'],
-  ] as const) {
+/** The body of a request. */
+function ruleOf(Result: string, options: Options): object {
+  const number = (flag: string): number | undefined => {
     const value = options[flag];
-    if (value !== undefined) body[name] = value;
-  }
-  for (const [flag, name] of [
-    ['code', 'Code'],
-    ['defers', 'Defers'],
-    ['delay', 'DelayMs'],
-    ['probability', 'Probability'],
-    ['times', 'Times'],
-    ['expiresIn', 'ExpiresIn'],
-  ] as const) {
-    const value = options[flag];
-    if (value === undefined) continue;
-    if (!Number.isFinite(Number(value))) throw new UsageError(`${flag}: "${value}" is not a number`);
-    body[name] = Number(value);
-  }
-  return body;
+    if (value !== undefined && !Number.isFinite(Number(value)))
+      throw new UsageError(`${flag}: "${value}" is not a number`);
+    return value === undefined ? undefined : Number(value);
+  };
+  return {
+    Result,
+    Domain: options.domain,
+    Inbox: options.inbox,
+    Recipient: options.recipient,
+    Subject: options.subject,
+    Tag: options.tag,
+    Enhanced: options.enhanced,
+    Text: options.text,
+    Code: number('code'),
+    Defers: number('defers'),
+    DelayMs: number('delay'),
+    Probability: number('probability'),
+    Times: number('times'),
+    ExpiresIn: number('expiresIn'),
+  };
 }
 
 function detailText(mail: CaptureDetail): string {

@@ -21,8 +21,8 @@ export const smtpCommands: CommandGroup = (program) => {
     .option('--sandbox', 'capture all mail that is sent with it')
     .option('--no-notices', 'send no delivery reports to the sender')
     .example('postrider smtp create --domain example.com')
-    .runs(async (ctx, options: { domain: string; name?: string; sandbox?: boolean; notices: boolean }) => {
-      await ctx.withApi(async (api) => {
+    .makes(
+      async (ctx, api, options: { domain: string; name?: string; sandbox?: boolean; notices: boolean }) => {
         const made = await api.call<NewSmtpCredentialAnswer>('POST', '/smtp-credentials', {
           Domain: options.domain,
           Name: options.name,
@@ -38,8 +38,8 @@ export const smtpCommands: CommandGroup = (program) => {
           ]),
         );
         await warnOfUnknownDomains(ctx, api, [options.domain]);
-      });
-    });
+      },
+    );
 
   smtp
     .command('list')

@@ -40,22 +40,21 @@ export const suppressCommands: CommandGroup = (program) => {
     .option('--note <note>', 'a note for people who look later')
     .option('--expires <time>', 'ISO time at which the entry ends')
     .example('postrider suppress add --domain example.com reader@example.net')
-    .runs(
+    .makes(
       async (
         ctx,
+        api,
         addresses: string[],
         options: { domain: string; reason: string; note?: string; expires?: string },
       ) => {
-        await ctx.withApi(async (api) => {
-          const items = addresses.map((Email) => ({
-            Email,
-            Reason: options.reason,
-            Note: options.note,
-            ExpiresAt: options.expires,
-          }));
-          const done = await sendItems(api, options.domain, items);
-          ctx.print(done, addedText(done));
-        });
+        const items = addresses.map((Email) => ({
+          Email,
+          Reason: options.reason,
+          Note: options.note,
+          ExpiresAt: options.expires,
+        }));
+        const done = await sendItems(api, options.domain, items);
+        ctx.print(done, addedText(done));
       },
     );
 

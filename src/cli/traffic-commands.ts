@@ -87,8 +87,8 @@ export function addTrafficCommands(queue: ContextCommand): void {
     )
     .runs(async (ctx, options: MatchOptions & { reason: string; until?: string }) => {
       const until = options.until === undefined ? undefined : instantOf(options.until);
-      const match = matchBody(options);
-      if (Object.keys(match).length === 0) {
+      const match = matchOf(options);
+      if (match === null) {
         throw new UsageError('name what to hold: --from, --to, --site, --priority, or --all');
       }
       await ctx.withApi(async (api) => {
@@ -110,14 +110,14 @@ export function addTrafficCommands(queue: ContextCommand): void {
     .runs(async (ctx, id: string | undefined, options: MatchOptions) => {
       if (id !== undefined && options.all === true)
         throw new UsageError('give the id of a hold, or --all, not both');
-      const wanted = { ...matchBody(options), ...(id === undefined ? {} : { HoldID: id }) };
-      if (Object.keys(wanted).length === 0) {
+      const match = matchOf(options);
+      if (match === null && id === undefined) {
         throw new UsageError(
           `name what to release: the id of a hold (see: ${ctx.command('queue holds')}), its conditions, or --all`,
         );
       }
       await ctx.withApi(async (api) => {
-        const body = await api.call<ReleaseAnswer>('POST', '/queue/release', wanted);
+        const body = await api.call<ReleaseAnswer>('POST', '/queue/release', { ...match, HoldID: id });
         const { Released } = body;
         ctx.print(body, `Released ${counted(Released, 'hold')}.`);
       }, EXISTING);
@@ -219,14 +219,10 @@ function matching(command: ContextCommand, all: string): ContextCommand {
     .apart('--all', '--from', '--to', '--site', '--priority');
 }
 
-function matchBody(options: MatchOptions): Record<string, unknown> {
-  return {
-    ...(options.from === undefined ? {} : { SenderDomain: options.from }),
-    ...(options.to === undefined ? {} : { RecipientDomain: options.to }),
-    ...(options.site === undefined ? {} : { Site: options.site }),
-    ...(options.priority === undefined ? {} : { Priority: options.priority }),
-    ...(options.all ? { All: true } : {}),
-  };
+/** Those conditions that are given; null: none. */
+function matchOf({ from, to, site, priority, all }: MatchOptions): object | null {
+  const match = { SenderDomain: from, RecipientDomain: to, Site: site, Priority: priority, All: all };
+  return Object.values(match).every((value) => value === undefined) ? null : match;
 }
 
 function instantOf(text: string): string {

@@ -34,19 +34,17 @@ export const webhookCommands: CommandGroup = (program) => {
     .example(
       'postrider webhook create --domain example.com --event bounce --event complaint https://example.com/hook',
     )
-    .runs(async (ctx, url: string, options: { domain: string; event?: string[] }) => {
-      await ctx.withApi(async (api) => {
-        const made = await api.call<NewWebhookAnswer>('POST', '/webhooks', {
-          WebhookURL: url,
-          Events: options.event ?? ['all'],
-          Domain: options.domain,
-        });
-        ctx.print(
-          made,
-          `Webhook ${made.NewWebhookID}\nSecret  ${made.Secret}\n(the secret is not shown again)`,
-        );
-        await warnOfUnknownDomains(ctx, api, [options.domain]);
+    .makes(async (ctx, api, url: string, options: { domain: string; event?: string[] }) => {
+      const made = await api.call<NewWebhookAnswer>('POST', '/webhooks', {
+        WebhookURL: url,
+        Events: options.event ?? ['all'],
+        Domain: options.domain,
       });
+      ctx.print(
+        made,
+        `Webhook ${made.NewWebhookID}\nSecret  ${made.Secret}\n(the secret is not shown again)`,
+      );
+      await warnOfUnknownDomains(ctx, api, [options.domain]);
     });
 
   webhook

@@ -8,6 +8,7 @@ import { shownValue } from '../../config/shown.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../../config/table.ts';
 import { loadConfig } from '../../config.ts';
 import { openApi, runningApi } from '../api-client.ts';
+import { keysGiven } from '../arguments.ts';
 import { commandLine, quoted } from '../called-as.ts';
 import type { CommandContext, CommandGroup } from '../command.ts';
 import { giveToOwner } from '../files.ts';
@@ -79,12 +80,7 @@ export const setupCommand: CommandGroup = (program) => {
       "postrider setup example.com --yes --route 'smtp://user@smtp.example.net:587' --relay-password-file password",
     )
     .runs(async (ctx, domain: string | undefined, given: SetupOptions & Record<string, unknown>) => {
-      const flags: Partial<Record<ConfigKey, string>> = {};
-      for (const name of KEYS) {
-        const value = given[name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
-        if (typeof value === 'string') flags[name] = value;
-      }
-      await runSetup(ctx, domain, given, flags, givenFlags(command));
+      await runSetup(ctx, domain, given, keysGiven(KEYS, given), givenFlags(command));
     });
 };
 
