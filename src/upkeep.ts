@@ -69,31 +69,28 @@ export function createUpkeep(
   /** Another process may have gone on with it, which is only asked again. */
   let summedUpTo = 0;
   const rounds = [
-    removing('idempotency keys', purge),
-    removing('suppressions', purgeSuppressions),
-    removing('overrides and paths', purgeLimits),
+    removing('idempotency keys', (now) =>
+      inSteps((limit) => store.purgeIdempotency({ before: now - options.idempotencyWindowMs, limit })),
+    ),
+    removing('suppressions', (now) =>
+      inSteps((limit) => store.purgeSuppressions({ now, evidenceBefore: now - EVIDENCE_KEPT_MS, limit })),
+    ),
+    removing('overrides and paths', (now) => {
+      const over = { now, before: now - CHANGES_KEPT_MS, unusedSince: now - PATH_KEPT_MS };
+      return inSteps((limit) => store.purgeLimits({ ...over, limit }));
+    }),
     removing('retention', forget),
-    removing('causes', purgeCauses),
+    removing('causes', (now) =>
+      inSteps((limit) => store.purgeCauses({ before: now - CAUSE_KEPT_MS, limit })),
+    ),
     removing('copies from before an upgrade', deps.removeOldCopies),
     every('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
     every('statistics', SUMS_EVERY_MS, sumEvents),
   ];
 
-  async function purge(): Promise<void> {
-    const before = clock.now() - options.idempotencyWindowMs;
-    while (running && (await store.purgeIdempotency({ before, limit: STEP_ROWS })) === STEP_ROWS);
-  }
-
-  async function purgeSuppressions(): Promise<void> {
-    const now = clock.now();
-    const step = { now, evidenceBefore: now - EVIDENCE_KEPT_MS, limit: STEP_ROWS };
-    while (running && (await store.purgeSuppressions(step)) === STEP_ROWS);
-  }
-
-  async function purgeLimits(): Promise<void> {
-    const now = clock.now();
-    const over = { now, before: now - CHANGES_KEPT_MS, unusedSince: now - PATH_KEPT_MS, limit: STEP_ROWS };
-    while (running && (await store.purgeLimits(over)) === STEP_ROWS);
+  /** Until a step removes fewer than it may. */
+  async function inSteps(remove: (limit: number) => Promise<number>): Promise<void> {
+    while (running && (await remove(STEP_ROWS)) === STEP_ROWS);
   }
 
   async function forget(): Promise<void> {
@@ -101,11 +98,6 @@ export function createUpkeep(
     if (Object.values(forgotten).some((count) => count > 0)) {
       log.info({ ...forgotten }, 'what has been kept long enough was removed');
     }
-  }
-
-  async function purgeCauses(): Promise<void> {
-    const before = clock.now() - CAUSE_KEPT_MS;
-    while (running && (await store.purgeCauses({ before, limit: STEP_ROWS })) === STEP_ROWS);
   }
 
   async function sumEvents(): Promise<void> {
@@ -162,9 +154,9 @@ export function createUpkeep(
     }
   }
 
-  function removing(what: string, work: () => Promise<void>): Rounds {
+  function removing(what: string, work: (now: number) => Promise<void>): Rounds {
     return every(what, PURGE_EVERY_MS, async () => {
-      if (!deps.suspectsClock()) await work();
+      if (!deps.suspectsClock()) await work(clock.now());
     });
   }
 
