@@ -24,7 +24,7 @@ import type { Certificates } from './lib/server-certificates.ts';
 import type { Signal } from './lib/signal.ts';
 import type { SlowWatch } from './lib/slow-watch.ts';
 import { createDashboard } from './listeners/dashboard/dashboard.ts';
-import { createHealthRoutes } from './listeners/health/health.ts';
+import { createHealthRoutes, type ReadyCheck } from './listeners/health/health.ts';
 import type { HttpOptions } from './listeners/http/deps.ts';
 import type { SubmissionPort } from './listeners/http/operations/me.ts';
 import { DEFAULT_EMAIL_LIMITS } from './listeners/http/send/limits.ts';
@@ -153,18 +153,14 @@ export function createHttpApi(
   const checks = async (outgoing: () => string | null) => [
     ...(await readiness(store, engine.acceptance.refusing, outgoing)),
     // Mail is still accepted, slowly.
-    { name: 'store-speed', ok: true, detail: parts.storeSpeed.slow() ?? '' },
-    { name: 'log', ok: true, detail: parts.logTrouble() ?? '' },
-    { name: 'connections', ok: true, detail: failsHere() ?? '' },
+    fine('store-speed', parts.storeSpeed.slow()),
+    fine('log', parts.logTrouble()),
+    fine('connections', failsHere()),
     // As of what leaves.
-    { name: 'resolver', ok: true, detail: resolver.trouble() ?? '' },
-    { name: 'clock', ok: true, detail: parts.clockWatch.suspicion() ?? '' },
+    fine('resolver', resolver.trouble()),
+    fine('clock', parts.clockWatch.suspicion()),
     // Mail is still accepted and kept; another node may send it.
-    {
-      name: 'node',
-      ok: true,
-      detail: parts.node.trouble ?? '',
-    },
+    fine('node', parts.node.trouble),
     ...returnsReadiness(),
   ];
   const examine = () =>
@@ -297,6 +293,11 @@ export function createHttpApi(
     },
   );
   return listener;
+}
+
+/** A condition of readiness that is met, with what an operator should know all the same. */
+function fine(name: string, trouble: string | null): ReadyCheck {
+  return { name, ok: true, detail: trouble ?? '' };
 }
 
 /** Encrypted ports first. By the name in the certificate, but for ports of this machine alone. */

@@ -40,7 +40,7 @@ export interface PageOperation {
   allDomains: boolean;
   open: boolean;
   parameters: readonly Json[];
-  body: { schema: Json; example: unknown; required: boolean } | null;
+  body: { schema: Json; example: unknown } | null;
   responses: Json;
 }
 
@@ -70,11 +70,7 @@ export function operationsOf(document: Json): readonly PageOperation[] {
           body:
             operation.requestBody === undefined
               ? null
-              : {
-                  schema: object(content.schema),
-                  example: content.example,
-                  required: object(operation.requestBody).required === true,
-                },
+              : { schema: object(content.schema), example: content.example },
           responses: object(operation.responses),
         };
       });
