@@ -147,29 +147,18 @@ export function dmarcValue(reportsTo: string | null): string {
   return `v=DMARC1; p=none${reportsTo === null ? '' : `; rua=mailto:${reportsTo}`}`;
 }
 
+const WHY_KEY = {
+  active: 'The active key: the domain is verified by it, and its mail is held two days after it is gone.',
+  vouched:
+    'The active key: receivers check signatures with it. Mail is sent without it too, because an operator vouched for the domain, until a check sees it.',
+  standby: 'The next key. Keys can be rotated only while it is published; mail does not wait for it.',
+  retired: 'The key before this one: signatures of mail on its way are still checked with it.',
+} as const;
+
 /** Verification asks for the active key alone (verify.ts). */
 function needOfKey(role: DkimKey['role'], vouched: boolean): Pick<DnsRecord, 'Need' | 'Why'> {
-  if (role === 'standby') {
-    return {
-      Need: 'Recommended',
-      Why: 'The next key. Keys can be rotated only while it is published; mail does not wait for it.',
-    };
-  }
-  if (role === 'retired') {
-    return {
-      Need: 'Recommended',
-      Why: 'The key before this one: signatures of mail on its way are still checked with it.',
-    };
-  }
-  return vouched
-    ? {
-        Need: 'Recommended',
-        Why: 'The active key: receivers check signatures with it. Mail is sent without it too, because an operator vouched for the domain, until a check sees it.',
-      }
-    : {
-        Need: 'Required',
-        Why: 'The active key: the domain is verified by it, and its mail is held two days after it is gone.',
-      };
+  const Why = WHY_KEY[role === 'active' && vouched ? 'vouched' : role];
+  return { Need: role === 'active' && !vouched ? 'Required' : 'Recommended', Why };
 }
 
 function needOfSpf(host: string, returnHost: string): Pick<DnsRecord, 'Need' | 'Why'> {
