@@ -164,58 +164,47 @@ function writeStart(
 
 /** Printed when `serve` starts: where mail goes, and what receivers may reject it for. */
 function startLines(server: RunningServer, config: Config): readonly StartLine[] {
-  const told = (text: string): StartLine => ({ level: 'info', text });
+  const lines: StartLine[] = [];
+  const tell = (text: string) => lines.push({ level: 'info', text });
+  const warn = (text: string) => lines.push({ level: 'warn', text: `Warning: ${text}` });
   const at = config['http-certificate'] === null ? server.localUrl : server.publicUrl;
-  const lines = [told(`postrider ${server.version} listens on ${at} with its data in ${config.data}`)];
+  tell(`postrider ${server.version} listens on ${at} with its data in ${config.data}`);
   const targets = config.route.map((route) => {
     if (route.kind === 'sandbox') return 'the sandbox: mail is captured, nothing leaves this machine';
     if (route.kind === 'mx') return `directly to the recipients' servers, port ${config['mx-port']}`;
     return `relay ${route.host}:${route.port}`;
   });
-  lines.push(told(`Route: ${targets.join('; then ')}`));
+  tell(`Route: ${targets.join('; then ')}`);
   const { plain, tls } = server.submission;
   const ways = [
     plain === null ? '' : `${plain.host}:${plain.port}`,
     tls === null ? '' : `${tls.host}:${tls.port} (TLS)`,
   ];
   const taken = ways.filter((way) => way !== '').join(' and ');
-  if (taken !== '') lines.push(told(`Programs submit mail by SMTP at ${taken}`));
+  if (taken !== '') tell(`Programs submit mail by SMTP at ${taken}`);
   if (taken !== '' && config['tls-cert'] === null) {
-    lines.push({
-      level: 'warn',
-      text:
-        'Warning: SMTP clients are shown a self-signed certificate, which most of them refuse. Set --tls-cert and --tls-key to ' +
-        'one of an authority that they know.',
-    });
+    warn(
+      'SMTP clients are shown a self-signed certificate, which most of them refuse. Set --tls-cert and --tls-key to one of an authority that they know.',
+    );
   }
   if (server.returns !== null) {
-    lines.push(told(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`));
+    tell(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`);
   }
   const leaves = config.route.some((route) => route.kind !== 'sandbox');
   if (leaves && reachOf(server.publicUrl) !== 'one-click') {
-    lines.push({
-      level: 'warn',
-      text:
-        `Warning: links in mail would begin with ${server.publicUrl}. Large receivers require one-click unsubscribing of bulk ` +
-        'mail, which needs https. Set --public-url to an address that readers can reach, e.g. https://mail.example.com.',
-    });
+    warn(
+      `links in mail would begin with ${server.publicUrl}. Large receivers require one-click unsubscribing of bulk mail, which needs https. Set --public-url to an address that readers can reach, e.g. https://mail.example.com.`,
+    );
   }
   if (leaves && server.maxConnectionsInAll < FEW_CONNECTIONS) {
-    lines.push({
-      level: 'warn',
-      text:
-        `Warning: mail leaves on at most ${server.maxConnectionsInAll} connections at once, because this process may open so few ` +
-        'files. Allow it 65536: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for a container, or ' +
-        'nofile in /etc/security/limits.conf.',
-    });
+    warn(
+      `mail leaves on at most ${server.maxConnectionsInAll} connections at once, because this process may open so few files. Allow it 65536: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for a container, or nofile in /etc/security/limits.conf.`,
+    );
   }
   if (leaves && !config.hostname.includes('.')) {
-    lines.push({
-      level: 'warn',
-      text:
-        `Warning: the host name "${config.hostname}" is not a full name. Receivers refuse or distrust mail from it, and ` +
-        'bounces cannot come back. Set --hostname to a name that leads to this machine, e.g. mail.example.com.',
-    });
+    warn(
+      `the host name "${config.hostname}" is not a full name. Receivers refuse or distrust mail from it, and bounces cannot come back. Set --hostname to a name that leads to this machine, e.g. mail.example.com.`,
+    );
   }
   return lines;
 }

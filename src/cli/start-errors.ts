@@ -29,6 +29,8 @@ function adviceOn(code: string | undefined, path: string, folder: string): strin
   return 'Make the folder, owned by the user that runs postrider';
 }
 
+type StartError = NodeJS.ErrnoException & { port?: number; reason?: string };
+
 /** Another process has the database. */
 export function isLocked({ name, reason }: Error & { reason?: string }): boolean {
   return name === 'StoreRefused' && reason === 'locked';
@@ -47,44 +49,45 @@ function hasNoFilesLeft(folder: string): boolean {
 
 /** `cause` as an Error whose message a person can act on. `noFilesLeft`: what the disk says of a folder. */
 export function explainStart(cause: unknown, config: Config, noFilesLeft = hasNoFilesLeft): Error {
-  const error = cause as NodeJS.ErrnoException & { port?: number; reason?: string };
+  const error = cause as StartError;
+  const text = explanationOf(error, config, noFilesLeft);
+  return text === null ? error : new Error(text);
+}
+
+function explanationOf(
+  error: StartError,
+  config: Config,
+  noFilesLeft: (folder: string) => boolean,
+): string | null {
   const pid = isLocked(error) ? pidOfServer(config.data) : null;
   if (pid !== null)
-    return new Error(
-      `the server with pid ${pid} uses the data folder ${config.data}. Stop that one first; if it is stopping already, wait until it has ended.`,
-    );
+    return `the server with pid ${pid} uses the data folder ${config.data}. Stop that one first; if it is stopping already, wait until it has ended.`;
   const name = LISTENERS.find((each) => config[each] !== null && config[each].port === error.port) ?? 'http';
   const at = `${config[name]?.host}:${config[name]?.port}`;
   if (error.code === 'EADDRINUSE') {
     // A fixed port: a service must be found at the same one after each start.
     const other = `${config[name]?.host}:${((config[name]?.port ?? 0) % 65_535) + 1}`;
-    return new Error(
-      `${at} is already in use; stop the program that uses it, or choose another, for example with --${name} ${other}`,
-    );
+    return `${at} is already in use; stop the program that uses it, or choose another, for example with --${name} ${other}`;
   }
   if (error.code === 'EADDRNOTAVAIL') {
-    return new Error(`${at} is not an address of this machine; choose another with --${name}`);
+    return `${at} is not an address of this machine; choose another with --${name}`;
   }
   if (error.code === 'EACCES' && error.syscall === 'listen') {
-    return new Error(
-      `${at}: permission denied. Ports below 1024 need the capability CAP_NET_BIND_SERVICE; or choose another with --${name}`,
-    );
+    return `${at}: permission denied. Ports below 1024 need the capability CAP_NET_BIND_SERVICE; or choose another with --${name}`;
   }
   // The second is what SQLite says.
   if (error.code === 'ENOSPC' || /\bdisk is full\b/.test(error.message)) {
-    return new Error(
-      noFilesLeft(config.data)
-        ? `the disk of the data folder ${config.data} has space, but no inodes for further files (df -i); remove files that nobody needs, then start again`
-        : `the disk of the data folder ${config.data} is full; free some space, then start again`,
-    );
+    return noFilesLeft(config.data)
+      ? `the disk of the data folder ${config.data} has space, but no inodes for further files (df -i); remove files that nobody needs, then start again`
+      : `the disk of the data folder ${config.data} is full; free some space, then start again`;
   }
-  if (error.name === 'StoreUnavailable') return new Error(error.message);
+  if (error.name === 'StoreUnavailable') return error.message;
   const why = WHY[error.code ?? ''];
   if (why !== undefined && error.path?.startsWith(config.data)) {
-    return new Error(
+    return (
       `the data folder ${config.data} cannot be used: ${why} (${error.syscall} ${error.path}). ` +
-        `${adviceOn(error.code, error.path, config.data)}, or choose another with --data`,
+      `${adviceOn(error.code, error.path, config.data)}, or choose another with --data`
     );
   }
-  return error;
+  return null;
 }
