@@ -7,6 +7,7 @@ import { ME, mayDo } from '../../../api/me.ts';
 import { cancelMessage, messageSourceUrl, resendMessage, retryMessage } from '../../../api/messages.ts';
 import { Button } from '../../../components/button.tsx';
 import { copyText } from '../../../components/copy.tsx';
+import { countOf } from '../../../components/count.ts';
 import { Question } from '../../../components/dialog.tsx';
 import { downloadFrom } from '../../../components/download.ts';
 import { SendDialog } from '../../../components/mail/send-dialog.tsx';
@@ -94,10 +95,8 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
   );
 }
 
-const recipients = (count: number) => `${count} ${count === 1 ? 'recipient' : 'recipients'}`;
-
 function canceledText({ Canceled, TooLate }: CancelAnswer): string {
-  return `Canceled for ${recipients(Canceled)}${TooLate === 0 ? '' : `; for ${TooLate} it was too late`}`;
+  return `Canceled for ${countOf(Canceled, 'recipient')}${TooLate === 0 ? '' : `; for ${TooLate} it was too late`}`;
 }
 
 export function retriedText({ Queued, Opened, Closed }: RetryAnswer): string {
@@ -105,5 +104,5 @@ export function retriedText({ Queued, Opened, Closed }: RetryAnswer): string {
   if (closed !== undefined)
     return `Queued again. ${closed.Site} takes no mail at the moment: ${closed.Reason}`;
   if (Queued === 0 && Opened > 0) return 'It is tried now';
-  return `Queued again for ${recipients(Queued)}`;
+  return `Queued again for ${countOf(Queued, 'recipient')}`;
 }
