@@ -120,7 +120,6 @@ Replies that no rule matches are classified by their words, in many languages.
 
 const RULE_FIELDS: readonly (readonly [string, string])[] = [
   ['`id`', 'shown in the timeline with what it decided'],
-  ['`when`', '`4xx`, `5xx` or `any`: by the reply code'],
   [
     '`re`',
     'expression over the reply in lower case, spaces collapsed, code first; gaps as `.{0,60}`, no `*` or `+`',
@@ -129,14 +128,15 @@ const RULE_FIELDS: readonly (readonly [string, string])[] = [
   ['`category`', 'one of those below'],
   ['`confidence`', '`high`, `medium` or `low`; an address is suppressed at once only by `high`'],
   ['`example`, `nearMiss`', 'a reply that it must match, and a similar one that it must not'],
-  ['`since`, `source`', 'when and from where, for people'],
+  ['`when`', 'only for replies with a code `4xx` or `5xx`; `any` is the same as nothing'],
+  ['`since`, `source`', 'when and from where, for people; may be left out'],
   ['`provider`', 'only for hosts of this provider'],
   ['`stages`', 'only at `connection`, `mail`, `rcpt` or `data`'],
   [
     '`scope`',
     'whose fault, where it differs from the category: `recipient`, `message`, `domain`, `sender_domain`, `batch`, `path`',
   ],
-  ['`hint`, `waitMs`', 'the reply names its own wait · wait so long'],
+  ['`waitMs`', 'wait so long; a wait that the reply itself names has precedence'],
   [
     '`alone`',
     'true: it decides alone, as every rule of yours does; of the shipped ones where a customer of the provider wrote the words',

@@ -41,13 +41,10 @@ describe('names of hosts in a reply', () => {
     const own = createClassifier();
     const rule = {
       id: 'T1',
-      when: 'any',
       re: 'badhost',
       lit: ['badhost'],
       category: 'relay_denied',
       confidence: 'high',
-      since: '2026-11',
-      source: 'a test',
       example: '550 refused by badhost',
       nearMiss: '550 refused by goodhost',
     };

@@ -103,8 +103,6 @@ describe('a refusal that asks for another attempt', () => {
       lit: ['no such user'],
       category: 'recipient_invalid',
       confidence: 'high',
-      since: '2026-11',
-      source: 'a test',
       example: '550 no such user here, try again later',
       nearMiss: '550 no such user',
     };

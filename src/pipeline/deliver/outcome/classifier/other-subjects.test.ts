@@ -76,7 +76,7 @@ describe('whom a reply is about', () => {
     const used = classifier.useOperatorRules([
       {
         ...{ id: 'OP1', when: '5xx', re: 'originating address unknown', lit: ['originating'] },
-        ...{ category: 'recipient_invalid', confidence: 'high', since: '2026-11', source: 'operator' },
+        ...{ category: 'recipient_invalid', confidence: 'high' },
         ...{ example: unclear, nearMiss: '550 Originating address is fine' },
       },
     ]);

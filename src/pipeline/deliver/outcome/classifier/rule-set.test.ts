@@ -16,8 +16,6 @@ const RULE: RuleData = {
   lit: ['parking'],
   category: 'policy_other',
   confidence: 'high',
-  since: '2026-11',
-  source: 'a test',
   example: '550 5.7.1 No parking here today',
   nearMiss: '550 5.7.1 No parking here tomorrow',
 };
@@ -83,6 +81,11 @@ describe('a list of rules', () => {
     expect(result.kind === 'refused' ? result.errors.map((e) => e.message).join('\n') : 'accepted').toContain(
       message,
     );
+  });
+
+  it('takes one that says when and from where it is, and what may be left out', () => {
+    const rule = { ...RULE, when: 'any', since: '2026-11', source: 'a test', hint: true };
+    expect(readRules([rule], providers.ids).kind).toBe('rules');
   });
 
   it('refuses two rules of one name, and whatever is no list of objects', () => {

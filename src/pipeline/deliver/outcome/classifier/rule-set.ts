@@ -22,23 +22,20 @@ export interface RuleData {
   provider?: string;
   /** Only at these stages of the conversation; absent: all. */
   stages?: StageGroup[];
-  when: '4xx' | '5xx' | 'any';
+  /** Only for replies with such a code; absent: all. */
+  when?: '4xx' | '5xx';
   re: string;
   /** One of them must be in the reply: a cheap test before the expression. */
   lit: string[];
   category: Category;
   scope?: BounceScope;
   confidence: Confidence;
-  /** The reply names its own wait, which has precedence over the category's. */
-  hint?: boolean;
   /**
    * It decides alone, whatever codes and learned words say: a customer of the provider wrote the refusal, words included, and
    * nobody stops mail to the provider's other customers by it, nor to those of a gateway before it.
    */
   alone?: boolean;
   waitMs?: number;
-  since: string;
-  source: string;
   /** A reply that this rule classifies. */
   example: string;
   /** A similar reply that this rule must not match. */
@@ -87,6 +84,7 @@ const LOOKS_FOR_LISTS: ReadonlySet<Category> = new Set([
   'ip_reputation',
   'url_or_domain_blocklisted',
 ]);
+/** `since` and `source` are for people, and `hint` has no effect any more. */
 const FIELDS: ReadonlySet<string> = new Set([
   'id',
   'provider',
@@ -161,7 +159,7 @@ export function stageGroupOf(stage: Stage): StageGroup | null {
  * Whether a rule's own condition matches a normalised reply with its prefilter; the caller checks provider and order.
  */
 export function ruleMatches(rule: Rule, subject: string, prefilter: Prefilter, group: StageGroup): boolean {
-  if (rule.when !== 'any' && rule.when.charCodeAt(0) !== subject.charCodeAt(0)) return false;
+  if (rule.when !== undefined && rule.when.charCodeAt(0) !== subject.charCodeAt(0)) return false;
   if (rule.groups !== null && !rule.groups.has(group)) return false;
   for (const needle of rule.needles)
     if (contains(subject, prefilter, needle))
@@ -286,13 +284,10 @@ function dataOf(item: unknown, providers: ReadonlySet<string>, problems: string[
   if (category !== '' && !isCategory(category)) problems.push(`no category ${category}`);
   const data: RuleData = {
     id: text('id'),
-    when: oneOf('when', ['4xx', '5xx', 'any']) as RuleData['when'],
     re: text('re'),
     lit: texts('lit'),
     category: isCategory(category) ? category : 'unknown_soft',
     confidence: oneOf('confidence', CONFIDENCES) as Confidence,
-    since: text('since'),
-    source: text('source'),
     example: text('example'),
     nearMiss: text('nearMiss'),
   };
@@ -310,13 +305,13 @@ function dataOf(item: unknown, providers: ReadonlySet<string>, problems: string[
     if (data.stages.some((stage) => !GROUPS.includes(stage)))
       problems.push(`stages are ${GROUPS.join(', ')}`);
   }
-  if (fields.scope !== undefined) data.scope = oneOf('scope', SCOPES) as BounceScope;
-  for (const name of ['hint', 'alone'] as const) {
-    const value = fields[name];
-    if (value === undefined) continue;
-    if (typeof value === 'boolean') data[name] = value;
-    else problems.push(`${name} is true or false`);
+  if (fields.when !== undefined) {
+    const when = oneOf('when', ['4xx', '5xx', 'any']);
+    if (when !== 'any') data.when = when as '4xx' | '5xx';
   }
+  if (fields.scope !== undefined) data.scope = oneOf('scope', SCOPES) as BounceScope;
+  if (typeof fields.alone === 'boolean') data.alone = fields.alone;
+  else if (fields.alone !== undefined) problems.push('alone is true or false');
   if (fields.waitMs !== undefined) {
     if (Number.isInteger(fields.waitMs) && (fields.waitMs as number) > 0)
       data.waitMs = fields.waitMs as number;
