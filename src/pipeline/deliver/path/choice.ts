@@ -4,42 +4,18 @@
  * requested. Also records what is waited for.
  */
 
-import type { Alarm } from '../../../lib/alarm.ts';
-import type { Queue } from '../../queue/queue.ts';
 import type { Prepared } from '../prepare/prepared.ts';
-import type { Connector } from '../routing/connector.ts';
 import { mayCarry } from '../tls/plan.ts';
-import type { Capacity } from './capacity.ts';
 import type { Connecting } from './connecting.ts';
-import type { PathDomains } from './domains.ts';
 import type { InFlight } from './in-flight.ts';
-import type { Link, Links } from './links.ts';
-import type { PathNotes } from './notes.ts';
-import type { Picker } from './picker.ts';
-import type { SenderLimits } from './sender-limits.ts';
-import type { PathWarmup } from './warmup.ts';
+import type { Link } from './links.ts';
+import type { PathParts } from './parts.ts';
 
 export interface Choice {
   /** The next message with its connection; null: nothing can be sent now. */
   next(): { link: Link; prepared: Prepared } | null;
   /** Whether the warm-up of the source allows it. */
   isWarm(prepared: Prepared): boolean;
-}
-
-interface Deps {
-  name: string;
-  queue: Pick<Queue, 'waiting'>;
-  ready: Picker;
-  links: Links;
-  capacity: Capacity;
-  connecting: Connecting;
-  inFlight: InFlight;
-  senderLimits: SenderLimits;
-  warm: PathWarmup;
-  connector: Pick<Connector, 'halfOpen'>;
-  domains: Pick<PathDomains, 'takes'>;
-  notes: PathNotes;
-  alarm: Alarm;
 }
 
 /**
@@ -52,10 +28,12 @@ const WORTH_A_CONNECTION = 2;
 const QUICK_MS = 1_000;
 
 /** `warmupFull`: the source has used its budget, and messages waiting for it could use another route. */
-export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
-  const { name, queue, ready, links, capacity, connecting, senderLimits, warm, connector, notes, alarm } =
-    deps;
-  const { inFlight, domains } = deps;
+export function createChoice(
+  parts: PathParts & { connecting: Connecting; inFlight: InFlight },
+  on: { warmupFull(): void },
+): Choice {
+  const { name, queue, ready, links, capacity, senderLimits, warm, connector, domains, notes, alarm } = parts;
+  const { connecting, inFlight } = parts;
   return { next, isWarm };
 
   function next(): { link: Link; prepared: Prepared } | null {

@@ -4,22 +4,11 @@
  * open session to the path's connections, or reports why it failed.
  */
 
-import type { Alarm } from '../../../lib/alarm.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Logger } from '../../../lib/log.ts';
-import type { DeliverMetrics } from '../deliver-metrics.ts';
-import type { Classifier } from '../outcome/classifier/classify.ts';
 import type { Prepared } from '../prepare/prepared.ts';
-import type { Connector } from '../routing/connector.ts';
-import type { TriedHosts } from '../routing/tried-hosts.ts';
 import type { PathAddresses } from './address-connections.ts';
-import type { Capacity } from './capacity.ts';
-import type { PathDomains } from './domains.ts';
-import type { FarEnds } from './far-ends.ts';
 import type { ConnectionTotal } from './limits.ts';
-import type { Links } from './links.ts';
-import type { PathNotes } from './notes.ts';
 import { type Opened, openForHead, pathOutcome } from './opening.ts';
+import type { PathParts } from './parts.ts';
 import type { WaitKind } from './state.ts';
 
 /** How an opening ended. `moved`: the domain belongs to another path now. */
@@ -47,33 +36,16 @@ export interface Connecting {
   abort(): void;
 }
 
-interface Deps {
-  site: string;
-  clock: Clock;
-  log: Logger;
-  metrics: Pick<DeliverMetrics, 'opened'>;
-  classifier: Pick<Classifier, 'classify'>;
-  capacity: Capacity;
-  links: Links;
-  notes: PathNotes;
-  alarm: Alarm;
-  tried: TriedHosts;
-  farEnds: FarEnds;
-  connector: Connector;
-  domains: PathDomains;
-  addresses: PathAddresses;
-  tellFault(site: string, detail: string): void;
-}
-
 /** A connection that this machine could not open is tried again after this time. */
 const LOCAL_WAIT_MS = 10_000;
 
 /** `on.ended`: an opening ended. `on.room`: the provider, an address or the process has a free connection again. */
 export function createConnecting(
-  deps: Deps,
+  parts: PathParts,
   on: { ended(end: OpeningEnd, recipientDomain: string): void; room(): void },
 ): Connecting {
-  const { site, clock, log, capacity, links, notes, alarm, domains, addresses } = deps;
+  const { clock, log, capacity, links, notes, alarm, domains, addresses } = parts;
+  const { site } = parts.sitePath;
   const { gates } = capacity;
   let resolving = 0;
   let connecting = 0;
@@ -197,7 +169,7 @@ export function createConnecting(
         kept?.shared.ended();
         fullAddresses = end.kind === 'full' ? end.addresses : [];
         if (end.kind === 'open') {
-          const farEnd = deps.farEnds.of(end.endpoint);
+          const farEnd = parts.farEnds.of(end.endpoint);
           links.add({ ...end, farEnd }, gates.effective().limits.idleMs);
           capacity.connected(farEnd, end.session.capabilities);
         } else gates.connectionEnded();
@@ -209,7 +181,7 @@ export function createConnecting(
 
   /** Nothing is recorded against the far end; it is tried again soon, for no message and no path is the worse for it. */
   function failedHere(detail: string): void {
-    deps.tellFault(site, detail);
+    parts.tellFault(site, detail);
     localFault = detail;
     notBeforeMs = clock.monotonicMs() + LOCAL_WAIT_MS;
     notes.failed(detail);
@@ -227,6 +199,6 @@ export function createConnecting(
     if (!domains.isHere(item.delivery)) return { kind: 'moved' };
     const critical = lane === 'critical';
     const wish = { recipientDomain, senderDomain, critical, requireTls, providerRequiresTls };
-    return openForHead({ ...deps, addresses: { take } }, wish, opening);
+    return openForHead({ ...parts, addresses: { take } }, wish, opening);
   }
 }

@@ -4,30 +4,19 @@
  * the reason, and nothing in the store is rewritten. One message alone never blocks a path.
  */
 import { isIPv6 } from 'node:net';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Logger } from '../../../lib/log.ts';
 import { isRelaySite } from '../../../model/route.ts';
-import { type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
-import type { Queue } from '../../queue/queue.ts';
+import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
-import { clampHintMs, type RetrySchedule } from '../../queue/retry-schedule.ts';
-import type { DeliverMetrics } from '../deliver-metrics.ts';
+import { clampHintMs } from '../../queue/retry-schedule.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
 import { localVerdict } from '../outcome/classifier/verdict.ts';
 import { effectsOf, pathEffects } from '../outcome/effects.ts';
-import type { Finish } from '../outcome/finish.ts';
 import { NO_FACTS } from '../outcome/outcome.ts';
 import type { EndpointAnswer } from '../routing/endpoints.ts';
-import type { TriedHosts } from '../routing/tried-hosts.ts';
-import type { Capacity } from './capacity.ts';
 import type { Connecting } from './connecting.ts';
-import type { PathDomains } from './domains.ts';
-import type { Life } from './life.ts';
-import type { Link, Links } from './links.ts';
-import type { PathNotes } from './notes.ts';
+import type { Link } from './links.ts';
 import type { PathOutcome } from './opening.ts';
-import type { Picker } from './picker.ts';
-import type { PathState } from './states.ts';
+import type { PathParts } from './parts.ts';
 
 export interface PathFailures {
   /** The path failed: while opening, or (with `item`) by a reply to a message. */
@@ -58,38 +47,6 @@ interface FailedMore {
   timedOut?: boolean;
 }
 
-interface Deps {
-  source: string;
-  site: string;
-  queue: Queue;
-  retry: RetrySchedule;
-  clock: Clock;
-  log: Logger;
-  metrics: Pick<DeliverMetrics, 'blocked'>;
-  overrides: Pick<Overrides, 'note'>;
-  capacity: Pick<Capacity, 'gates' | 'health'>;
-  connecting: Pick<Connecting, 'pause'>;
-  state: PathState;
-  links: Links;
-  tried: Pick<TriedHosts, 'avoid'>;
-  ready: Picker;
-  notes: Pick<PathNotes, 'failed'>;
-  domains: Pick<PathDomains, 'isolate'>;
-  finish: Finish;
-  life: Life;
-  /** Logs that the site is blocked. */
-  tellBlocked(facts: BlockedFacts, cause: Category): void;
-}
-
-/** Of the log line of a blocked site. */
-export type BlockedFacts = {
-  site: string;
-  failures: number;
-  /** A time of ISO 8601. */
-  until: string;
-  reason: string;
-};
-
 const FURTHER_CONNECTION_MS = 30_000;
 /** A message that met limits on this many connections is not moved to another. */
 const MAX_SENT_AGAIN = 3;
@@ -103,9 +60,12 @@ const MESSAGES_LEARNED_MS = 24 * 3_600_000;
 /** A whole mail address including its domain, in any form. */
 const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
 
-export function createPathFailures(deps: Deps): PathFailures {
-  const { source, site, queue, retry, clock, log, metrics, state, links, tried, ready, notes, finish } = deps;
-  const { gates, health } = deps.capacity;
+export function createPathFailures(
+  parts: PathParts & { connecting: Pick<Connecting, 'pause'> },
+): PathFailures {
+  const { queue, retry, clock, log, metrics, overrides, state, links, tried, ready, notes, finish } = parts;
+  const { source, site } = parts.sitePath;
+  const { gates, health } = parts.capacity;
   const isRelay = isRelaySite(site);
 
   return {
@@ -145,7 +105,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     if (clock.monotonicMs() - endedAtMs > AT_ONCE_MS) return;
     const most = farEnd.endedAfter(session.transactions(), openedAtMs);
     if (most === null) return;
-    deps.overrides.note({
+    overrides.note({
       ...{ scope: 'path', key: pathKey(source, site), param: 'messagesPerConnection', value: most },
       until: clock.now() + MESSAGES_LEARNED_MS,
       rule: 'connection_limited',
@@ -157,7 +117,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     for (const { item } of ready.remove((one) => one.item.delivery.recipientDomain === recipientDomain)) {
       queue.putBack(item);
     }
-    deps.domains.isolate(recipientDomain);
+    parts.domains.isolate(recipientDomain);
   }
 
   function refuseDomain(answer: Extract<EndpointAnswer, { kind: 'permanent' }>, domain: string): void {
@@ -202,7 +162,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     // Replies that come together count once. A suspension blocks the path, so it is applied last.
     const limit = (suspends: boolean): void => {
       if (blocked !== null) return;
-      for (const note of effects) if ((note.param === 'suspended') === suspends) deps.overrides.note(note);
+      for (const note of effects) if ((note.param === 'suspended') === suspends) overrides.note(note);
     };
     limit(false);
     const connection = item === undefined || outcome.category === 'connection_limited';
@@ -210,7 +170,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     if (goesOn(outcome, item, link, taken)) return;
     // Other connections still work: the path refuses one more, but is not down.
     if (item === undefined && links.size() > 0 && !cohort) {
-      deps.connecting.pause(FURTHER_CONNECTION_MS);
+      parts.connecting.pause(FURTHER_CONNECTION_MS);
       limit(true);
       log.debug({ site, detail: outcome.detail }, 'a further connection failed; the open ones go on');
       return;
@@ -269,7 +229,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   }
 
   function maySendAgain(item: ReadyItem): boolean {
-    return !deps.life.stopping && item.redispatched < MAX_SENT_AGAIN;
+    return !parts.life.stopping && item.redispatched < MAX_SENT_AGAIN;
   }
 
   function sendAgain(item: ReadyItem): void {
@@ -298,7 +258,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   function trip(until: number, said: string, cause: Category, asked: boolean): void {
     metrics.blocked();
     const failures = state.failures() + 1;
-    deps.tellBlocked({ site, failures, until: new Date(until).toISOString(), reason: said }, cause);
+    parts.tellBlocked({ site, failures, until: new Date(until).toISOString(), reason: said }, cause);
     const urgent = ready.count('critical') > 0;
     health.tripped();
     // All mail for this site shows the reason, and a reply may name somebody else's recipient.

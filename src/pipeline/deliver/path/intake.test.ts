@@ -1,12 +1,12 @@
 /** What a path has made ready, and how long it believes what its sender's keys and settings were then. */
 import { expect, it } from 'vitest';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
-import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
 import { testItem } from '../../queue/test-items.ts';
 import type { Outcome } from '../outcome/outcome.ts';
 import type { Prepared, PrepareResult } from '../prepare/prepared.ts';
 import { createPathIntake } from './intake.ts';
+import type { PathParts } from './parts.ts';
 import { createPicker } from './picker.ts';
 
 /** An intake over one connection that takes these items; `removed`: their sender domain is gone. */
@@ -25,9 +25,7 @@ function intakeOf(items: ReadyItem[], options: { demand: number; removed?: boole
   const body = { mailFrom: '', prefix: new Uint8Array(0), content: new Uint8Array(1), dsn: {} };
   const parts = {
     name: 'site',
-    queue: {
-      take: (_: string, lane: string) => (lane === 'normal' ? items.shift() : null) ?? null,
-    } as unknown as Queue,
+    queue: { take: (_: string, lane: string) => (lane === 'normal' ? items.shift() : null) ?? null },
     preparer: {
       async prepare(item: ReadyItem): Promise<PrepareResult> {
         const held = {
@@ -44,16 +42,16 @@ function intakeOf(items: ReadyItem[], options: { demand: number; removed?: boole
     clock,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     ready,
-    senderLimits: { mayTake: () => true, took() {}, refusedForMs: () => null } as never,
-    warm: { mayGo: () => true } as never,
+    senderLimits: { mayTake: () => true, took() {}, refusedForMs: () => null },
+    warm: { mayGo: () => true },
     notes: { met() {} },
     finish: (item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>) => {
       finished.push(`${item.delivery.id} ${outcome.kind}`);
     },
-    capacity: { demand: () => options.demand } as never,
+    capacity: { demand: () => options.demand },
     links: { size: () => 1 },
     alarm: { after() {} },
-  };
+  } as unknown as PathParts;
   const intake = createPathIntake(parts, { prepared() {} });
   const settled = () => expect.poll(() => intake.preparing()).toBe(0);
   return { intake, ready, clock, finished, settled, left: () => items.length };

@@ -4,22 +4,12 @@
  * gives messages that could not be read back to the queue.
  */
 
-import type { Alarm } from '../../../lib/alarm.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Logger } from '../../../lib/log.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import { LANES, type Lane } from '../../../model/message.ts';
-import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
-import type { Finish } from '../outcome/finish.ts';
 import { mayShare, mostInOne, shareKey } from '../prepare/grouping.ts';
-import type { Prepared, Preparer } from '../prepare/prepared.ts';
-import type { Capacity } from './capacity.ts';
-import type { Links } from './links.ts';
-import type { PathNotes } from './notes.ts';
-import type { Picker } from './picker.ts';
-import type { SenderLimits } from './sender-limits.ts';
-import type { PathWarmup } from './warmup.ts';
+import type { Prepared } from '../prepare/prepared.ts';
+import type { PathParts } from './parts.ts';
 
 /** The messages that one path has taken and prepares. */
 export interface PathIntake {
@@ -40,30 +30,15 @@ export interface PathIntake {
   takeForSameTransaction(prepared: Prepared): ReadyItem[];
 }
 
-interface Deps {
-  name: string;
-  queue: Queue;
-  preparer: Preparer;
-  clock: Clock;
-  log: Logger;
-  ready: Picker;
-  senderLimits: SenderLimits;
-  warm: PathWarmup;
-  notes: Pick<PathNotes, 'met'>;
-  capacity: Pick<Capacity, 'demand' | 'limitsOf'>;
-  links: Pick<Links, 'size'>;
-  alarm: Pick<Alarm, 'after'>;
-  finish: Finish;
-}
-
 /** The wait before the next try while the store cannot be read. */
 const STORE_RETRY_MS = 500;
 /** As long as the cache of domains (domains.ts). */
 const PREPARED_FOR_MS = 5_000;
 
 /** Takes nothing before `take`. `on.prepared`: one more was prepared, or ended during preparation. */
-export function createPathIntake(deps: Deps, on: { prepared(): void }): PathIntake {
-  const { name, queue, preparer, clock, log, ready, senderLimits, warm, notes, capacity, links } = deps;
+export function createPathIntake(parts: PathParts, on: { prepared(): void }): PathIntake {
+  const { name, queue, preparer, clock, log, ready, senderLimits, warm, notes, capacity, links } = parts;
+  const { alarm, finish } = parts;
   const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
   /** Messages being prepared whose other recipients share their transaction. */
   const preparingShared = new Set<string>();
@@ -107,7 +82,7 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
       }
     }
     const refusedMs = senderLimits.refusedForMs();
-    if (refusedMs !== null) deps.alarm.after(refusedMs);
+    if (refusedMs !== null) alarm.after(refusedMs);
   }
 
   async function prepare(item: ReadyItem, add: (prepared: Prepared) => void): Promise<void> {
@@ -119,7 +94,7 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
     try {
       const result = await preparer.prepare(item);
       if (result.kind === 'ready') add(result.prepared);
-      else deps.finish(item, result.outcome);
+      else finish(item, result.outcome);
     } catch (cause) {
       log.warn(
         { err: cause, deliveryId: item.delivery.id },

@@ -3,22 +3,18 @@
  * Returns a session, or the failure and what it concerns: a domain, one sender's TLS requirement, or the whole path.
  * Keeps no state.
  */
-import type { Clock } from '../../../lib/clock.ts';
 import type { OpenFailure, Session } from '../../../smtp/client-types.ts';
-import type { DeliverMetrics } from '../deliver-metrics.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
-import type { Classifier } from '../outcome/classifier/classify.ts';
 import { toldAs, type Verdict } from '../outcome/classifier/verdict.ts';
 import { NO_FACTS, type Outcome } from '../outcome/outcome.ts';
 import { tlsText } from '../outcome/transaction-outcome.ts';
-import type { Connector } from '../routing/connector.ts';
 import type { EndpointAnswer } from '../routing/endpoints.ts';
-import { type TriedHosts, untriedFirst } from '../routing/tried-hosts.ts';
+import { untriedFirst } from '../routing/tried-hosts.ts';
 import type { Endpoint } from '../tls/endpoint.ts';
 import { isByTls, type OpenWish } from '../tls/opener.ts';
 import type { PathAddresses } from './address-connections.ts';
-import type { PathDomains } from './domains.ts';
 import type { ConnectionTotal } from './limits.ts';
+import type { PathParts } from './parts.ts';
 
 export type PathOutcome = Extract<Outcome, { kind: 'path' }>;
 
@@ -42,16 +38,13 @@ export type Opened =
   /** A stop aborted the opening. */
   | { kind: 'stopped' };
 
-export interface OpeningDeps {
-  clock: Clock;
-  metrics: Pick<DeliverMetrics, 'opened'>;
-  classifier: Pick<Classifier, 'classify'>;
-  connector: Pick<Connector, 'endpoints' | 'open' | 'notOpened'>;
-  /** Hosts that earlier attempts tried without success. */
-  tried: TriedHosts;
-  domains: Pick<PathDomains, 'takes'>;
+/** What an opening uses; `addresses` takes a connection to an address. */
+type OpeningParts = Pick<
+  PathParts,
+  'clock' | 'metrics' | 'classifier' | 'connector' | 'tried' | 'domains'
+> & {
   addresses: Pick<PathAddresses, 'take'>;
-}
+};
 
 /** Sessions that reached a connection, for one attempt. */
 const MAX_SESSIONS = 2;
@@ -67,27 +60,26 @@ interface Head {
 }
 
 export async function openForHead(
-  deps: OpeningDeps,
+  parts: OpeningParts,
   head: Head,
   opening: Pick<OpenWish, 'signal' | 'connecting'>,
 ): Promise<Opened> {
-  const startedMs = deps.clock.monotonicMs();
-  const opened = await tryEndpoints(deps, head, opening);
+  const startedMs = parts.clock.monotonicMs();
+  const opened = await tryEndpoints(parts, head, opening);
   if (!('outcome' in opened)) return opened;
   const { outcome } = opened;
-  const facts = { ...outcome.facts, durationMs: deps.clock.monotonicMs() - startedMs };
+  const facts = { ...outcome.facts, durationMs: parts.clock.monotonicMs() - startedMs };
   return { ...opened, outcome: { ...outcome, facts } };
 }
 
 async function tryEndpoints(
-  deps: OpeningDeps,
+  parts: OpeningParts,
   head: Head,
   opening: Pick<OpenWish, 'signal' | 'connecting'>,
 ): Promise<Opened> {
-  const { clock, metrics } = deps;
+  const { clock, metrics, tried, connector } = parts;
   const { signal } = opening;
   const { recipientDomain, ...wish } = head;
-  const { tried, connector } = deps;
   const answer = await connector.endpoints(recipientDomain, { ...wish, tried });
   if (answer.kind === 'permanent') return { kind: 'permanent', answer };
   if (answer.kind === 'local') return answer;
@@ -99,7 +91,7 @@ async function tryEndpoints(
   let failure: { endpoint: Endpoint; result: OpenFailure } | null = null;
   // Where the DNS named other hosts when it was asked for the site, these would count for a site that is not theirs.
   const endpoints = answer.endpoints.filter(
-    ({ route, host }) => route === 'relay' || deps.domains.takes(recipientDomain, host) !== false,
+    ({ route, host }) => route === 'relay' || parts.domains.takes(recipientDomain, host) !== false,
   );
   tried.offered(endpoints);
   // All were tried without success: start again with the best.
@@ -116,7 +108,7 @@ async function tryEndpoints(
     const target = endpoint.route === 'mx' ? '' : `${endpoint.host}:${endpoint.port}`;
     const met = sessions.get(target) ?? 0;
     if (met >= MAX_SESSIONS || endpoint.budget.connectLeftMs < LEAST_CONNECT_MS) continue;
-    const shared = endpoint.route === 'relay' ? null : deps.addresses.take(endpoint.address);
+    const shared = endpoint.route === 'relay' ? null : parts.addresses.take(endpoint.address);
     if (shared === null && endpoint.route !== 'relay') {
       full.push(endpoint.address);
       continue;
@@ -139,7 +131,7 @@ async function tryEndpoints(
     if (result.reason !== 'aborted') tried.failed(endpoint);
     if (result.stage !== 'connect') sessions.set(target, met + 1);
     failure = { endpoint, result };
-    connector.notOpened(endpoint, result, verdictOf(deps, endpoint, result)?.category ?? null);
+    connector.notOpened(endpoint, result, verdictOf(parts, endpoint, result)?.category ?? null);
   }
   // A stop aborts openings, which says nothing about the path.
   if (signal.aborted) return { kind: 'stopped' };
@@ -150,7 +142,7 @@ async function tryEndpoints(
     const outcome = pathOutcome('dns', 'dns_failure', `no usable address for ${recipientDomain}`);
     return { kind: 'unresolved', outcome };
   }
-  return openingFailed(deps, failure.endpoint, failure.result);
+  return openingFailed(parts, failure.endpoint, failure.result);
 }
 
 /** A failure of the path that we detect ourselves. */
@@ -162,13 +154,13 @@ function whereIs({ host, address, port }: Endpoint): string {
   return host === address ? `${address}:${port}` : `${host} [${address}]:${port}`;
 }
 
-function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailure): Opened {
+function openingFailed(parts: OpeningParts, endpoint: Endpoint, failed: OpenFailure): Opened {
   const { reply } = failed;
   const where = whereIs(endpoint);
   const isTls = isByTls(failed);
   // A reply to STARTTLS is about TLS, except 421.
   const verdict =
-    failed.reason === 'reply' && !(isTls && reply?.code !== 421) ? verdictOf(deps, endpoint, failed) : null;
+    failed.reason === 'reply' && !(isTls && reply?.code !== 421) ? verdictOf(parts, endpoint, failed) : null;
   const category = verdict === null ? categoryOf(failed, endpoint) : verdict.category;
   const far = endpoint.route === 'relay' ? `the relay ${where}` : where;
   const outcome: PathOutcome = {
@@ -189,7 +181,7 @@ function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailur
 }
 
 function verdictOf(
-  { classifier }: Pick<OpeningDeps, 'classifier'>,
+  { classifier }: Pick<OpeningParts, 'classifier'>,
   endpoint: Endpoint,
   { reply, stage }: OpenFailure,
 ): Verdict | null {

@@ -9,6 +9,7 @@ import { testItem } from '../../queue/test-items.ts';
 import { createClassifier } from '../outcome/classifier/classify.ts';
 import { type PathFacts, pathEffects } from '../outcome/effects.ts';
 import type { Prepared } from '../prepare/prepared.ts';
+import type { Connector } from '../routing/connector.ts';
 import { createTriedHosts } from '../routing/tried-hosts.ts';
 import type { Endpoint } from '../tls/endpoint.ts';
 import { relayTlsPlan } from '../tls/plan.ts';
@@ -243,7 +244,7 @@ describe('an opening where most addresses are silent', () => {
     const clock = createVirtualClock(T0);
     const tried = createTriedHosts(clock);
     const met: number[] = [];
-    const connector: Parameters<typeof openForHead>[0]['connector'] = {
+    const connector: Pick<Connector, 'endpoints' | 'open' | 'notOpened'> = {
       async endpoints() {
         const budget = { connectLeftMs: 60_000, hurried: false };
         const all = [0, 1, 2, 3, 4, 5].map(
@@ -273,8 +274,8 @@ describe('an opening where most addresses are silent', () => {
     };
     const deps = {
       ...{ clock, tried, connector, metrics: { opened() {} }, classifier: createClassifier() },
-      ...{ domains: { takes: () => true }, addresses: { take: () => ({ ended() {} }) as never } },
-    };
+      ...{ domains: { takes: () => true }, addresses: { take: () => ({ ended() {} }) } },
+    } as unknown as Parameters<typeof openForHead>[0];
     return {
       met,
       open: () => openForHead(deps, HEAD, { signal: new AbortController().signal }),

@@ -11,45 +11,26 @@
  */
 
 import { createAlarm } from '../../../lib/alarm.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Failpoints } from '../../../lib/failpoints.ts';
-import type { Logger } from '../../../lib/log.ts';
 import { afterInput } from '../../../lib/turns.ts';
-import type { Overrides, Shaping } from '../../../policy/limits/shaping/types.ts';
-import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
 import type { SessionClose } from '../../../smtp/client-types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
-import type { Lease, LeaseListener } from '../../queue/membership.ts';
-import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
-import type { RetrySchedule } from '../../queue/retry-schedule.ts';
-import type { DeliverMetrics } from '../deliver-metrics.ts';
-import type { Category } from '../outcome/classifier/categories.ts';
-import type { Classifier } from '../outcome/classifier/classify.ts';
-import type { Finish } from '../outcome/finish.ts';
-import type { SenderEffects } from '../outcome/sender-effects.ts';
-import type { Prepared, Preparer } from '../prepare/prepared.ts';
-import type { Connector } from '../routing/connector.ts';
+import type { Prepared } from '../prepare/prepared.ts';
 import { egressFingerprint } from '../routing/egress-fingerprint.ts';
-import type { SitePath } from '../routing/sites.ts';
 import { createTriedHosts } from '../routing/tried-hosts.ts';
-import type { AddressConnections } from './address-connections.ts';
 import { createCapacity } from './capacity.ts';
 import { createChoice } from './choice.ts';
 import { createConnecting, type OpeningEnd } from './connecting.ts';
-import type { PathDomains } from './domains.ts';
 import { createPathEgress } from './egress.ts';
-import { type BlockedFacts, createPathFailures } from './failures.ts';
-import type { FarEnds } from './far-ends.ts';
+import { createPathFailures } from './failures.ts';
 import { createInFlight } from './in-flight.ts';
 import { createPathIntake } from './intake.ts';
-import type { ConnectionTotal, ProviderGate } from './limits.ts';
 import { createLinks, type Link } from './links.ts';
 import { createPathNotes } from './notes.ts';
+import type { PathDeps, PathOwn, PathParts } from './parts.ts';
 import { createPicker } from './picker.ts';
 import { createSenderLimits } from './sender-limits.ts';
 import type { PathRef } from './state.ts';
-import type { PathStates } from './states.ts';
 import { transact } from './transaction.ts';
 import { createPathView } from './view.ts';
 import { createPathWarmup } from './warmup.ts';
@@ -79,51 +60,11 @@ export interface Path {
   isIdle(): boolean;
 }
 
-/** Shared by all paths. */
-export interface PathDeps {
-  clock: Clock;
-  log: Logger;
-  metrics: DeliverMetrics;
-  failpoints: Failpoints;
-  queue: Queue;
-  preparer: Preparer;
-  finish: Finish;
-  retry: RetrySchedule;
-  classifier: Pick<Classifier, 'classify'>;
-  senderEffects: SenderEffects;
-  shaping: Pick<Shaping, 'limitsFor'>;
-  overrides: Overrides;
-  states: Pick<PathStates, 'of'>;
-  farEnds: FarEnds;
-  warmup: Warmup;
-  total: ConnectionTotal;
-  addresses: AddressConnections;
-}
-
-/** Specific to one path. */
-export interface PathOwn {
-  name: string;
-  sitePath: SitePath;
-  connector: Connector;
-  domains: PathDomains;
-  /** Shared by the paths of its source to its provider. */
-  providerGate: ProviderGate | null;
-  /**
-   * If several nodes share the source: which one may send, with every change reported to the listener. null: this node
-   * may.
-   */
-  egress(listener: LeaseListener): Lease | null;
-  /** This machine cannot open a connection, which is told once for all sites. */
-  tellFault(site: string, detail: string): void;
-  /** Its site is blocked: in the log, unless the same is told of many. */
-  tellBlocked(facts: BlockedFacts, cause: Category): void;
-}
-
 /** A shorter wait behind another message is not shown. */
 const NAMED_AFTER_MS = 250;
 
 export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnections: number }): Path {
-  const { clock, log, metrics, failpoints, queue, preparer, finish, retry, classifier, overrides } = deps;
+  const { clock, queue } = deps;
   const { name, sitePath, connector, domains } = own;
   const { source, site, provider } = sitePath;
   const route = sitePath.egress.targets[0]?.kind === 'relay' ? ('relay' as const) : ('mx' as const);
@@ -134,7 +75,6 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
   const notes = createPathNotes(clock);
   const alarm = createAlarm(clock, pump);
   const ready = createPicker();
-  const tried = createTriedHosts(clock);
   const links = createLinks({ clock, total: deps.total, closed: linkClosed, hangs: pump });
   const capacity = createCapacity(
     {
@@ -145,75 +85,34 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
     options,
   );
   const { gates, health } = capacity;
-  const connecting = createConnecting(
-    {
-      ...{ site, clock, log, metrics, classifier, capacity, links, notes, alarm, tried, connector, domains },
-      farEnds: deps.farEnds,
-      addresses: deps.addresses.of(source, capacity.cap),
-      tellFault: own.tellFault,
-    },
-    { ended: openingEnded, room: pump },
+  const warm = createPathWarmup(
+    { warmup: deps.warmup, name, now: clock.now, wake: pump },
+    { source, provider },
   );
-  const egress = createPathEgress({ clock, state, links, notes }, own.egress, {
+  const senderLimits = createSenderLimits(
+    { clock, overrides: deps.overrides, limits: capacity.limitsOf },
+    site,
+  );
+  const parts: PathParts = {
+    ...deps,
+    ...own,
+    ...{ route, state, notes, alarm, ready, links, capacity, warm, senderLimits, life },
+    tried: createTriedHosts(clock),
+    addresses: deps.addresses.of(source, capacity.cap),
+  };
+  const connecting = createConnecting(parts, { ended: openingEnded, room: pump });
+  const egress = createPathEgress(parts, own.egress, {
     // A running opening ends here.
     lost: connecting.abort,
     elsewhere: connector.leftToOthers,
     changed: pump,
   });
-  const warm = createPathWarmup(
-    { warmup: deps.warmup, name, now: clock.now, wake: pump },
-    { source, provider },
-  );
-  const senderLimits = createSenderLimits({ clock, overrides, limits: capacity.limitsOf }, site);
-  const intake = createPathIntake(
-    { name, queue, preparer, clock, log, ready, senderLimits, warm, notes, capacity, links, alarm, finish },
-    { prepared: pump },
-  );
-  const inFlight = createInFlight({ capacity, life });
-  const choice = createChoice(
-    {
-      name,
-      queue,
-      ready,
-      links,
-      capacity,
-      connecting,
-      inFlight,
-      senderLimits,
-      warm,
-      connector,
-      domains,
-      notes,
-      alarm,
-    },
-    { warmupFull: leaveToOthers },
-  );
-  const failures = createPathFailures({
-    ...{ source, site, queue, retry, clock, log, metrics, overrides, capacity, connecting, state, links },
-    ...{ tried, ready, notes, domains, finish, life },
-    tellBlocked: own.tellBlocked,
-  });
-  const parts = {
-    ...{
-      sitePath,
-      queue,
-      state,
-      preparer,
-      clock,
-      classifier,
-      metrics,
-      failpoints,
-      overrides,
-      connector,
-      capacity,
-    },
-    ...{ senderLimits, warm, notes, links, failures, ready, finish, life, inFlight },
-    senderEffects: deps.senderEffects,
-  };
-  const view = createPathView({
-    ...{ name, sitePath, route, queue, state, capacity, links, connecting, ready, intake, notes, life },
-    ...{ overrides, total: deps.total },
-  });
+  const intake = createPathIntake(parts, { prepared: pump });
+  const inFlight = createInFlight(parts);
+  const choice = createChoice({ ...parts, connecting, inFlight }, { warmupFull: leaveToOthers });
+  const failures = createPathFailures({ ...parts, connecting });
+  const sending = { ...parts, inFlight, failures };
+  const view = createPathView({ ...parts, connecting, intake });
 
   return {
     wake: pump,
@@ -310,7 +209,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
     if (link.inFlight > 0) link.behind = { item, sinceMs: clock.monotonicMs() };
     links.take(link, item.delivery);
     const sameTransaction = intake.takeForSameTransaction(prepared);
-    transact(parts, link, prepared, sameTransaction)
+    transact(sending, link, prepared, sameTransaction)
       .catch((cause: unknown) => {
         for (const broken of [item, ...sameTransaction]) failures.attemptBroke(broken, cause);
       })

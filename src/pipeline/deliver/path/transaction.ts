@@ -6,58 +6,21 @@
  * withdrawn.
  */
 
-import type { Clock } from '../../../lib/clock.ts';
-import type { Failpoints } from '../../../lib/failpoints.ts';
 import { isAscii } from '../../../mail/address-text.ts';
-import { type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
+import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Transaction, TransactionResult } from '../../../smtp/client-types.ts';
-import type { Queue } from '../../queue/queue.ts';
 import { freeBytes, type ReadyItem } from '../../queue/ready-item.ts';
-import type { DeliverMetrics } from '../deliver-metrics.ts';
-import type { Classifier } from '../outcome/classifier/classify.ts';
-import type { Finish } from '../outcome/finish.ts';
 import type { Outcome, ReplyFacts } from '../outcome/outcome.ts';
-import type { SenderEffects } from '../outcome/sender-effects.ts';
 import { endedWithReason, transactionOutcome } from '../outcome/transaction-outcome.ts';
 import { oneTooMany } from '../prepare/grouping.ts';
-import type { Prepared, Preparer } from '../prepare/prepared.ts';
-import type { Connector } from '../routing/connector.ts';
-import type { SitePath } from '../routing/sites.ts';
-import type { Capacity } from './capacity.ts';
+import type { Prepared } from '../prepare/prepared.ts';
 import type { PathFailures } from './failures.ts';
 import type { InFlight } from './in-flight.ts';
-import type { Life } from './life.ts';
-import type { Link, Links } from './links.ts';
-import type { PathNotes } from './notes.ts';
-import type { Picker } from './picker.ts';
-import type { SenderLimits } from './sender-limits.ts';
-import type { PathState } from './states.ts';
-import type { PathWarmup } from './warmup.ts';
+import type { Link } from './links.ts';
+import type { PathParts } from './parts.ts';
 
 /** What a path sends with. */
-export interface TransactionParts {
-  sitePath: SitePath;
-  queue: Pick<Queue, 'mayGoOn' | 'giveBack' | 'putBack'>;
-  state: Pick<PathState, 'blocked'>;
-  preparer: Pick<Preparer, 'inSevenBit'>;
-  clock: Clock;
-  classifier: Pick<Classifier, 'classify'>;
-  metrics: Pick<DeliverMetrics, 'attempted'>;
-  failpoints: Failpoints;
-  overrides: Pick<Overrides, 'note'>;
-  connector: Pick<Connector, 'replied' | 'firstUnderTls'>;
-  senderEffects: SenderEffects;
-  capacity: Pick<Capacity, 'gates' | 'answered'>;
-  senderLimits: Pick<SenderLimits, 'cameBack'>;
-  warm: Pick<PathWarmup, 'onOutcome' | 'cameBack'>;
-  notes: Pick<PathNotes, 'succeeded'>;
-  links: Pick<Links, 'busyCount' | 'leaveThose'>;
-  inFlight: Pick<InFlight, 'most'>;
-  failures: PathFailures;
-  ready: Pick<Picker, 'addFirst'>;
-  finish: Finish;
-  life: Life;
-}
+export type TransactionParts = PathParts & { inFlight: InFlight; failures: PathFailures };
 
 const LEARNED_MS = 24 * 3_600_000;
 

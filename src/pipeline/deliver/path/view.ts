@@ -3,17 +3,10 @@ import type { Lane } from '../../../model/message.ts';
 import { isRelaySite } from '../../../model/route.ts';
 import { type Overrides, pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
-import type { Queue } from '../../queue/queue.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
-import type { SitePath } from '../routing/sites.ts';
-import type { Capacity } from './capacity.ts';
 import type { Connecting } from './connecting.ts';
 import type { PathIntake } from './intake.ts';
-import type { Life } from './life.ts';
-import type { ConnectionTotal } from './limits.ts';
-import type { Links } from './links.ts';
-import type { PathNotes } from './notes.ts';
-import type { Picker } from './picker.ts';
+import type { PathParts } from './parts.ts';
 import type { PathRef, WaitKind } from './state.ts';
 import type { Block, PathState } from './states.ts';
 
@@ -22,27 +15,14 @@ export interface PathView extends PathRef {
   waitNow(): KeptBack | null;
 }
 
-interface Deps {
-  name: string;
-  sitePath: SitePath;
-  route: 'mx' | 'relay';
-  queue: Pick<Queue, 'waiting' | 'rowsOf' | 'hasMail'>;
-  state: Pick<PathState, 'blocked' | 'breaker' | 'cause'>;
-  capacity: Pick<Capacity, 'gates' | 'usable'>;
-  links: Links;
-  connecting: Pick<Connecting, 'stage' | 'count'>;
-  ready: Pick<Picker, 'count'>;
-  intake: Pick<PathIntake, 'preparingOf'>;
-  notes: PathNotes;
-  life: Pick<Life, 'inFlight'>;
-  overrides: Pick<Overrides, 'of'>;
-  total: Pick<ConnectionTotal, 'most'>;
-}
-
-export function createPathView(deps: Deps): PathView {
-  const { name, sitePath, route, queue, state, capacity, links, connecting, ready, intake, notes } = deps;
-  const { total } = deps;
-  const { source, site, provider } = sitePath;
+export function createPathView(
+  parts: PathParts & {
+    connecting: Pick<Connecting, 'stage' | 'count'>;
+    intake: Pick<PathIntake, 'preparingOf'>;
+  },
+): PathView {
+  const { name, route, queue, state, capacity, links, ready, notes, total, connecting, intake } = parts;
+  const { source, site, provider } = parts.sitePath;
   const key = pathKey(source, site);
 
   return {
@@ -77,7 +57,7 @@ export function createPathView(deps: Deps): PathView {
         },
         window: capacity.usable(),
         effective: capacity.gates.effective(),
-        overrides: deps.overrides.of('path', key),
+        overrides: parts.overrides.of('path', key),
         // A failed site without mail is not being tested.
         breaker:
           state.breaker().kind === 'half-open' && !queue.hasMail(name)
@@ -88,7 +68,7 @@ export function createPathView(deps: Deps): PathView {
         withoutDns: isWithoutDns(state),
         waitsUntil: why.until,
         inMemory: queue.rowsOf(name),
-        inFlight: deps.life.inFlight,
+        inFlight: parts.life.inFlight,
         lastSuccess: notes.lastSuccess(),
         lastFailure: notes.lastFailure(),
       };
