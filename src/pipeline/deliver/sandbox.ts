@@ -95,7 +95,7 @@ export function createSandboxRoute({ clock, random, rules, classifier }: Deps): 
         : { ...read, scope: 'recipient', action: result === 'defer' ? 'retry' : 'bounce', giveUp: null };
     const detail = `${reply.code} ${reply.enhanced} ${reply.text}`;
     const facts = { ...NO_FACTS, remoteMta: 'sandbox' };
-    const outcome = replyOutcome(verdict, 'rcpt', reply, detail, facts);
+    const outcome = replyOutcome(verdict, { stage: 'rcpt', reply, detail, facts });
     // A rule does not ask for a second attempt to confirm a bounce.
     return rules.settle(
       delivery,

@@ -10,7 +10,9 @@ const classifier = createClassifier();
 function taken(code: number, enhanced: string, text: string, stage: 'mail' | 'rcpt' | 'dot' = 'dot') {
   const reply = { code, enhanced, text };
   const verdict = classifier.classify({ stage, ...reply, mx: 'relay.example', origin: 'remote' });
-  return relayRefusal(replyOutcome(verdict, stage, reply, text, NO_FACTS))?.believed ?? null;
+  return (
+    relayRefusal(replyOutcome(verdict, { stage, reply, detail: text, facts: NO_FACTS }))?.believed ?? null
+  );
 }
 
 describe('a relay’s refusal', () => {

@@ -14,27 +14,24 @@ export interface ReplyFacts {
   text: string;
 }
 
+/** What an attempt ended with. */
+export interface Ending {
+  /** null: there was none. */
+  reply: ReplyFacts | null;
+  detail: string;
+  facts: AttemptFacts;
+}
+
+export interface StagedEnding extends Ending {
+  stage: Stage;
+}
+
 export type Outcome =
   | { kind: 'delivered'; route: RouteKind; reply: ReplyFacts | null; facts: AttemptFacts }
   /** Tried again later; counts as an attempt. */
-  | {
-      kind: 'deferred';
-      verdict: Verdict;
-      stage: Stage;
-      reply: ReplyFacts | null;
-      detail: string;
-      facts: AttemptFacts;
-    }
-  /** Refused permanently. `twice`: only if the same answer comes again later. */
-  | {
-      kind: 'bounced';
-      verdict: Verdict;
-      stage: Stage;
-      reply: ReplyFacts | null;
-      detail: string;
-      facts: AttemptFacts;
-      confirm?: boolean;
-    }
+  | ({ kind: 'deferred'; verdict: Verdict } & StagedEnding)
+  /** Refused permanently. `confirm`: only if the same answer comes again later. */
+  | ({ kind: 'bounced'; verdict: Verdict; confirm?: boolean } & StagedEnding)
   /** Delivery cannot continue for our own reasons. */
   | { kind: 'failed'; category: Category; detail: string; facts: AttemptFacts }
   /** A local reason: it waits, counts no attempt, and nothing is sent unsigned. */
@@ -42,16 +39,7 @@ export type Outcome =
   /** There was no reply to the final dot: the message may or may not have been accepted. */
   | { kind: 'unknown'; detail: string; facts: AttemptFacts }
   /** The path failed, not the message: counts no attempt, and all mail of the path waits too. */
-  | {
-      kind: 'path';
-      category: Category;
-      /** Of the reply; null if there was none. */
-      verdict: Verdict | null;
-      stage: Stage;
-      reply: ReplyFacts | null;
-      detail: string;
-      facts: AttemptFacts;
-    }
+  | ({ kind: 'path'; category: Category; verdict: Verdict | null } & StagedEnding)
   /**
    * The connection ended before this message was really tried: sent again at once on another connection. `fresh`: on a
    * new one, so that this cannot repeat.

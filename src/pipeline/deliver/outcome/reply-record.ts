@@ -6,11 +6,15 @@ import type { Bounce } from '../../../model/bounce.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { EventDetail } from '../../../store/topics/events.ts';
 import type { Settlement } from '../../../store/topics/queue.ts';
-import { type Category, pascalCase } from './classifier/categories.ts';
+import { pascalCase } from './classifier/categories.ts';
 import { replyShape } from './classifier/shape.ts';
-import type { AttemptFacts, ReplyFacts } from './outcome.ts';
+import type { Verdict } from './classifier/verdict.ts';
+import type { Ending, ReplyFacts } from './outcome.ts';
 
 export const MAX_TEXT = 512;
+
+/** What a failure is counted and shown as. */
+export type Blame = Pick<Verdict, 'category' | 'scope'>;
 
 /** `550 5.1.1 No such user` as one line; a result that this server decided itself has no code, and is its sentence. */
 function replyText({ code, enhanced, text }: ReplyFacts): string {
@@ -21,7 +25,7 @@ function replyText({ code, enhanced, text }: ReplyFacts): string {
 }
 
 /** The words of a failure: the reply, or `detail` if there was none, or a reply of success that came out of place. */
-export function failureText(reply: ReplyFacts | null, detail: string): string {
+export function failureText({ reply, detail }: Pick<Ending, 'reply' | 'detail'>): string {
   return reply === null || isSuccess(reply) ? detail : replyText(reply);
 }
 
@@ -29,16 +33,15 @@ function isSuccess({ code }: ReplyFacts): boolean {
   return code >= 200 && code < 400;
 }
 
-/** The last answer, as the recipient's row has it; with `detail`, that of a failure. */
-export function replyColumns(
-  reply: ReplyFacts | null,
-  detail?: string,
-): { lastCode?: number; lastReply?: string } {
-  if (detail !== undefined) {
-    const lastCode = reply === null || isSuccess(reply) ? 0 : reply.code;
-    return { lastCode, lastReply: failureText(reply, detail).slice(0, MAX_TEXT) };
-  }
-  return reply === null ? {} : { lastCode: reply.code, lastReply: replyText(reply).slice(0, MAX_TEXT) };
+/** The last answer, as the recipient's row has it. */
+export function replyColumns(reply: ReplyFacts): Pick<Settlement, 'lastCode' | 'lastReply'> {
+  return { lastCode: reply.code, lastReply: replyText(reply).slice(0, MAX_TEXT) };
+}
+
+/** The same of a failure. */
+export function failureColumns(why: Ending): Pick<Settlement, 'lastCode' | 'lastReply'> {
+  const lastCode = why.reply === null || isSuccess(why.reply) ? 0 : why.reply.code;
+  return { lastCode, lastReply: failureText(why).slice(0, MAX_TEXT) };
 }
 
 /**
@@ -46,18 +49,12 @@ export function replyColumns(
  * message). A problem of one recipient's mailbox belongs to no group, and simulated results have no cause. A relay that
  * makes its own client come back (greylisting) does so for all mail.
  */
-export function causeOf(
-  delivery: ClaimedDelivery,
-  verdict: { category: Category; scope: Bounce['Scope'] },
-  reply: ReplyFacts | null,
-  detail: string,
-  { route }: Pick<AttemptFacts, 'route'>,
-): Pick<Settlement, 'cause'> {
-  const { category } = verdict;
-  const ofRelay = category === 'greylisted' && route === 'relay';
-  const scope = ofRelay ? 'path' : verdict.scope;
+export function causeOf(delivery: ClaimedDelivery, blame: Blame, why: Ending): Pick<Settlement, 'cause'> {
+  const { category } = blame;
+  const ofRelay = category === 'greylisted' && why.facts.route === 'relay';
+  const scope = ofRelay ? 'path' : blame.scope;
   if (delivery.sandbox !== null || scope === 'recipient') return {};
-  const said = failureText(reply, detail);
+  const said = failureText(why);
   return {
     cause: {
       category,
@@ -71,7 +68,7 @@ export function causeOf(
 }
 
 /** What an event says of the attempt. */
-export function factsDetail(facts: AttemptFacts, reply: ReplyFacts | null): EventDetail {
+export function factsDetail({ facts, reply }: Pick<Ending, 'facts' | 'reply'>): EventDetail {
   return {
     ...(facts.remoteMta === '' ? {} : { remoteMta: facts.remoteMta }),
     ...(facts.sourceAddress === undefined ? {} : { sourceAddress: facts.sourceAddress }),
@@ -83,15 +80,8 @@ export function factsDetail(facts: AttemptFacts, reply: ReplyFacts | null): Even
 }
 
 /** The bounce of an event, as webhooks show it. */
-export function bounceOf(
-  type: Bounce['Type'],
-  category: Category,
-  scope: Bounce['Scope'],
-  reply: ReplyFacts | null,
-  detail: string,
-  facts: AttemptFacts,
-): Bounce {
-  const refusal = reply === null || isSuccess(reply) ? null : reply;
+export function bounceOf(type: Bounce['Type'], { category, scope }: Blame, why: Ending): Bounce {
+  const refusal = why.reply === null || isSuccess(why.reply) ? null : why.reply;
   return {
     Type: type,
     Class: pascalCase(category),
@@ -99,7 +89,7 @@ export function bounceOf(
     Phase: 'Session',
     SmtpCode: refusal?.code ?? 0,
     EnhancedCode: refusal?.enhanced ?? '',
-    Diagnostic: failureText(reply, detail).slice(0, MAX_TEXT),
-    RemoteMta: facts.remoteMta,
+    Diagnostic: failureText(why).slice(0, MAX_TEXT),
+    RemoteMta: why.facts.remoteMta,
   };
 }

@@ -36,7 +36,7 @@ function settle(pasted: string, change: Change = {}, stage: Stage = 'rcpt') {
   const reply = readReply(pasted);
   if (reply === null) throw new TypeError(pasted);
   const verdict = classifier.classify({ stage, ...reply, mx: 'mx.example.net', origin: 'remote' });
-  const outcome = replyOutcome(verdict, stage, reply, pasted, NO_FACTS);
+  const outcome = replyOutcome(verdict, { stage, reply, detail: pasted, facts: NO_FACTS });
   return { outcome, settlement: rules.settle(delivery(change), outcome, clock.now() + HOUR) };
 }
 
@@ -137,7 +137,8 @@ describe('what a reply leaves on the suppression list', () => {
       mx: 'relay.example.net',
       origin: 'remote',
     });
-    const outcome = replyOutcome(verdict, 'rcpt', reply, pasted, { ...NO_FACTS, route: 'relay' });
+    const facts = { ...NO_FACTS, route: 'relay' } as const;
+    const outcome = replyOutcome(verdict, { stage: 'rcpt', reply, detail: pasted, facts });
     return rules.settle(delivery(), outcome).suppress?.reason ?? null;
   };
 
@@ -175,9 +176,9 @@ describe('what a reply leaves on the suppression list', () => {
       'medium',
       'no',
     ]);
-    const sure = replyOutcome(verdict, 'rcpt', parts, reply, NO_FACTS);
+    const sure = replyOutcome(verdict, { stage: 'rcpt', reply: parts, detail: reply, facts: NO_FACTS });
     expect(rules.settle(delivery(), sure).suppress).toMatchObject({ reason: 'Bounce', needs: { days: 2 } });
-    const early = replyOutcome(verdict, 'mail', parts, reply, NO_FACTS);
+    const early = replyOutcome(verdict, { stage: 'mail', reply: parts, detail: reply, facts: NO_FACTS });
     expect(rules.settle(delivery(), early).suppress).toBeUndefined();
   });
 

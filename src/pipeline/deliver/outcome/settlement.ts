@@ -5,7 +5,6 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
-import type { Bounce } from '../../../model/bounce.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import { DEFERRED, domainReason, pathReason } from '../../../model/wait-reason.ts';
 import { blockingReason, type FinalOutcome, signalOf } from '../../../policy/suppressions/suppressions.ts';
@@ -14,8 +13,17 @@ import type { Settlement } from '../../../store/topics/queue.ts';
 import { NO_TIME_LEFT, type RetrySchedule } from '../../queue/retry-schedule.ts';
 import { type Category, categoryFacts, isCategory, SUPPRESSING } from './classifier/categories.ts';
 import { isProbablyInvalid, isRecipientStage, type Stage, type Verdict } from './classifier/verdict.ts';
-import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
-import { bounceOf, causeOf, factsDetail, failureText, MAX_TEXT, replyColumns } from './reply-record.ts';
+import type { Ending, Outcome } from './outcome.ts';
+import {
+  type Blame,
+  bounceOf,
+  causeOf,
+  factsDetail,
+  failureColumns,
+  failureText,
+  MAX_TEXT,
+  replyColumns,
+} from './reply-record.ts';
 
 const MINUTE = 60_000;
 /** Webhooks get repeated deferrals of one recipient at most this often. */
@@ -78,13 +86,13 @@ export function createSettlementRules({
         return {
           ...base(delivery, 'delivered', true),
           route: outcome.route,
-          ...replyColumns(outcome.reply),
+          ...(outcome.reply === null ? {} : replyColumns(outcome.reply)),
           events: [
             event('delivered', now, {
               attempt,
               route: outcome.route,
               ...(delivery.mayBeDuplicate ? { possibleDuplicate: true } : {}),
-              ...factsDetail(outcome.facts, outcome.reply),
+              ...factsDetail(outcome),
             }),
           ],
         };
@@ -132,11 +140,8 @@ export function createSettlementRules({
               reason: outcome.detail,
               bounce: bounceOf(
                 'Undetermined',
-                outcome.category,
-                'message',
-                null,
-                outcome.detail,
-                outcome.facts,
+                { category: outcome.category, scope: 'message' },
+                { ...outcome, reply: null },
               ),
             }),
           ],
@@ -213,22 +218,21 @@ export function createSettlementRules({
     delivery: ClaimedDelivery,
     now: number,
     attempt: number,
-    why: { reply: ReplyFacts | null; detail: string; facts: AttemptFacts; stage: Stage },
+    why: Ending & { stage: Stage },
     verdict: Verdict,
   ): Settlement {
     const type = verdict.soft || verdict.action !== 'bounce' ? 'Transient' : 'Permanent';
-    const bounce = bounceOf(type, verdict.category, verdict.scope, why.reply, why.detail, why.facts);
     return {
       ...base(delivery, 'bounced', true),
       category: verdict.category,
-      ...replyColumns(why.reply, why.detail),
-      ...causeOf(delivery, verdict, why.reply, why.detail, why.facts),
+      ...failureColumns(why),
+      ...causeOf(delivery, verdict, why),
       events: [
         event('bounced', now, {
           attempt,
-          bounce,
+          bounce: bounceOf(type, verdict, why),
           reason: why.detail,
-          ...factsDetail(why.facts, why.reply),
+          ...factsDetail(why),
         }),
       ],
       ...suppression(delivery, now, {
@@ -236,7 +240,7 @@ export function createSettlementRules({
         probablyInvalid: isProbablyInvalid(verdict) && isRecipientStage(why.stage),
         enhanced: why.reply?.enhanced ?? null,
         relayed: why.facts.route === 'relay',
-        reply: failureText(why.reply, why.detail),
+        reply: failureText(why),
         rule: verdict.ruleId,
       }),
     };
@@ -347,35 +351,20 @@ export function createSettlementRules({
     delivery: ClaimedDelivery,
     now: number,
     attempt: number,
-    why: {
-      kind: Outcome['kind'];
-      verdict: { category: Category; scope: Bounce['Scope'] };
-      reply: ReplyFacts | null;
-      detail: string;
-      facts: AttemptFacts;
-    },
+    why: Ending & { kind: Outcome['kind']; verdict: Blame },
     at: number | null,
   ): Settlement {
     const seen: ClaimedDelivery = {
       ...delivery,
       attempts: attempt,
       lastCategory: why.verdict.category,
-      lastReply: failureText(why.reply, why.detail).slice(0, MAX_TEXT),
+      lastReply: failureText(why).slice(0, MAX_TEXT),
     };
-    const cause = causeOf(delivery, why.verdict, why.reply, why.detail, why.facts);
+    const told = { ...failureColumns(why), ...causeOf(delivery, why.verdict, why) };
     const isOver = now >= delivery.expiresAt;
-    if (isOver && !suspectsClock())
-      return { ...expire(seen, now), countAttempt: true, ...replyColumns(why.reply, why.detail), ...cause };
+    if (isOver && !suspectsClock()) return { ...expire(seen, now), countAttempt: true, ...told };
     const notify =
       delivery.lastDeferredEventAt === null || now - delivery.lastDeferredEventAt >= DEFERRED_EVENT_EVERY_MS;
-    const bounce = bounceOf(
-      'Transient',
-      why.verdict.category,
-      why.verdict.scope,
-      why.reply,
-      why.detail,
-      why.facts,
-    );
     return {
       ...base(delivery, 'queued', true),
       // Over: due once the clock is right again. Until then it counts as expired and is not claimed.
@@ -387,16 +376,17 @@ export function createSettlementRules({
             ? pathReason(why.detail)
             : DEFERRED,
       category: why.verdict.category,
-      ...replyColumns(why.reply, why.detail),
-      ...cause,
+      ...told,
       events: [
         event(
           'deferred',
           now,
           {
-            ...{ attempt, bounce, reason: why.detail },
+            attempt,
+            bounce: bounceOf('Transient', why.verdict, why),
+            reason: why.detail,
             ...(at === null ? {} : { nextAttemptAt: at }),
-            ...factsDetail(why.facts, why.reply),
+            ...factsDetail(why),
           },
           notify,
         ),

@@ -4,9 +4,9 @@ import type { TransactionResult } from '../../../smtp/client-types.ts';
 import type { Reply } from '../../../smtp/reply.ts';
 import type { Category } from './classifier/categories.ts';
 import type { Classifier } from './classifier/classify.ts';
-import { localVerdict, type Stage, type Verdict } from './classifier/verdict.ts';
+import { localVerdict, type Verdict } from './classifier/verdict.ts';
 import { WANTS_LOGIN } from './effects.ts';
-import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
+import type { AttemptFacts, Outcome, ReplyFacts, StagedEnding } from './outcome.ts';
 
 export interface Peer {
   host: string;
@@ -58,24 +58,14 @@ export function transactionOutcome(
   index = 0,
 ): Outcome {
   const remoteMta = peer.host === peer.address ? peer.host : `${peer.host} [${peer.address}]`;
-  if (result.kind === 'not-sendable') {
-    const facts: AttemptFacts = {
-      remoteMta,
-      sourceAddress: peer.localAddress,
-      conversation: peer.opening,
-      tls: '',
-      durationMs: 0,
-      route: peer.route,
-    };
-    return notSendable(result, peer, facts);
-  }
+  const about = { remoteMta, sourceAddress: peer.localAddress, route: peer.route };
+  if (result.kind === 'not-sendable')
+    return notSendable(result, peer, { ...about, conversation: peer.opening, tls: '', durationMs: 0 });
   const facts: AttemptFacts = {
-    remoteMta,
-    sourceAddress: peer.localAddress,
+    ...about,
     conversation: result.conversation.text(),
     tls: result.tls === null && peer.inClear ? `none (${peer.inClear})` : tlsText(result.tls),
     durationMs: result.latencyMs,
-    route: peer.route,
   };
   const recipient = result.recipients[index] ?? null;
   // A final refusal before the connection ended counts as usual.
@@ -97,13 +87,8 @@ export function transactionOutcome(
         return { kind: 'deferred', verdict, stage, reply, detail, facts };
       }
     }
-    const verdict = classifier.classify({
-      stage,
-      ...reply,
-      mx: peer.host,
-      origin: 'remote',
-    });
-    return replyOutcome(verdict, stage, reply, detail, facts);
+    const verdict = classifier.classify({ stage, ...reply, mx: peer.host, origin: 'remote' });
+    return replyOutcome(verdict, { stage, reply, detail, facts });
   }
   if (result.kind === 'done') throw new TypeError('each recipient of a transaction has its reply');
   const reply = result.reply === null ? null : replyFacts(result.reply);
@@ -114,7 +99,7 @@ export function transactionOutcome(
   if (result.afterDot) return { kind: 'unknown', detail, facts };
   if (result.reason === '421' && reply !== null && !result.untried) {
     const verdict = classifier.classify({ stage: result.stage, ...reply, mx: peer.host, origin: 'remote' });
-    if (namesReason(verdict)) return replyOutcome(verdict, result.stage, reply, detail, facts);
+    if (namesReason(verdict)) return replyOutcome(verdict, { stage: result.stage, reply, detail, facts });
   }
   if (result.untried || result.reason === 'local')
     return { kind: 'again', detail, fresh: redispatched >= MOST_BEHIND };
@@ -140,14 +125,8 @@ export function endedWithReason(result: TransactionResult, outcome: Outcome, ind
 }
 
 /** Outcome of a final reply with the given verdict. */
-export function replyOutcome(
-  verdict: Verdict,
-  stage: Stage,
-  reply: ReplyFacts,
-  detail: string,
-  facts: AttemptFacts,
-): Exclude<Outcome, { kind: 'again' }> {
-  const common = { verdict, stage, reply, detail, facts };
+export function replyOutcome(verdict: Verdict, ending: StagedEnding): Exclude<Outcome, { kind: 'again' }> {
+  const common = { verdict, ...ending };
   switch (verdict.action) {
     case 'path':
     case 'defer':
