@@ -8,28 +8,21 @@
  * AppError with a code of src/lib/errors.ts, and nothing is stored. The answer is given only after the commit was
  * synced.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
-import type { Failpoints } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { joinInTurns } from '../../lib/join-in-turns.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Random } from '../../lib/random.ts';
 import { createTurns, inTurns, type Turn } from '../../lib/turns.ts';
 import { shownDomains } from '../../mail/author-field.ts';
 import type { MessageId } from '../../model/message.ts';
-import type { NodeLease } from '../../model/node.ts';
 import { offersUnsubscribe, type PersonalOptions, respectsOptOuts } from '../../model/personal.ts';
 import { type Caller, type RawSubmission, type Submission, sendingCaller } from '../../model/submission.ts';
 import type { Suppression } from '../../model/suppression.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
-import { type Store, StoreUnavailable } from '../../store/store.ts';
+import { StoreUnavailable } from '../../store/store.ts';
 import type { NewMessage } from '../../store/topics/acceptance.ts';
 import { type Composed, compose } from '../compose/compose.ts';
 import { personalRaw } from '../compose/personal-raw.ts';
-import type { Queue } from '../queue/queue.ts';
-import type { AcceptMetrics } from './accept-metrics.ts';
 import type {
   Acceptance,
   AcceptRequest,
@@ -42,9 +35,9 @@ import type {
   RawRequest,
 } from './acceptance.ts';
 import { acceptDrafts } from './batch.ts';
-import { createCommitter, type Draft, RETRY_AFTER_SECONDS, type RoutedMail } from './commit-messages.ts';
+import { type CommitDeps, createCommitter, type Draft, RETRY_AFTER_SECONDS } from './commit-messages.ts';
 import { composeInputInSteps } from './compose-input.ts';
-import { type MessageDeps, newMessage, type SimulatedMail } from './new-message.ts';
+import { type MessageDeps, newMessage } from './new-message.ts';
 import { createPersonalRules } from './personal-rules.ts';
 import { quotaExceeded, requireQuota } from './quota.ts';
 import { fromDomainOf, releasedMessage } from './release.ts';
@@ -56,11 +49,8 @@ const NOTICE_CALLER = sendingCaller('notices');
 /** Finds whose keys sign: the registered domain that covers `fromDomain` for this caller, or the refusal. */
 export type SenderDomains = Pick<DomainService, 'senderFor'>;
 
-export interface AcceptOptions {
+export interface AcceptOptions extends Pick<MessageDeps, 'simulatorDomain' | 'maxAgeMs'> {
   maxMessageBytes: number;
-  simulatorDomain: string;
-  /** Maximum age for all lanes instead of each lane's own; ms or null. */
-  maxAgeMs: number | null;
   /** How long an idempotency key is kept, in ms. */
   idempotencyWindowMs: number;
   /** Domain of unsubscribe addresses; null or absent = no mail is received there. */
@@ -69,31 +59,12 @@ export interface AcceptOptions {
   testLinks?: boolean;
 }
 
-interface Deps {
-  store: Store;
+interface Deps extends CommitDeps, Pick<MessageDeps, 'random' | 'ruleMayApply'> {
   senders: SenderDomains;
   /** Whether contents of a sender domain are kept when every recipient is final. */
   keepsContent(domain: string): Promise<boolean>;
-  queue: Queue;
-  clock: Clock;
-  random: Random;
-  node: NodeLease;
-  log: Logger;
-  metrics: AcceptMetrics;
-  failpoints: Failpoints;
-  /** Called when events were stored: webhook calls may be due. */
-  eventsStored(): void;
   /** Whether the sender domain may store this much more; throws AppError quota-exceeded. Absent = no limit. */
   storage?: { take(domain: string, more: { bytes: number; recipients: number }): Promise<void> };
-  /** Other reasons to refuse (a disk that is nearly full), or null. */
-  refusing(): string | null;
-  /**
-   * Whether a sandbox rule may apply to this recipient, which goes to the sandbox by the server's route; absent =
-   * never.
-   */
-  ruleMayApply?(mail: SimulatedMail): boolean;
-  /** The route key of a recipient's queue; absent = always ''. */
-  routeKeyOf?(mail: RoutedMail): string;
   /** Base of personal links of domains without a tracking host; absent = no such links. */
   publicUrl?(): string;
 }
@@ -104,13 +75,7 @@ export function createAcceptance(
 ): Acceptance & RawAcceptance & NoticeAcceptance {
   const { store, senders, clock, random } = deps;
   const committer = createCommitter(deps, options);
-  const rows: MessageDeps = {
-    clock,
-    random,
-    simulatorDomain: options.simulatorDomain,
-    maxAgeMs: options.maxAgeMs,
-    ...(deps.ruleMayApply === undefined ? {} : { ruleMayApply: deps.ruleMayApply }),
-  };
+  const rows: MessageDeps = { ...deps, ...options };
   const personalRules = createPersonalRules({
     publicUrl: deps.publicUrl ?? null,
     mailtoDomain: options.mailtoDomain ?? null,

@@ -54,7 +54,8 @@ export interface Committer {
   requireOpen(): void;
 }
 
-interface Deps {
+/** What committing needs. */
+export interface CommitDeps {
   store: Store;
   queue: Queue;
   clock: Clock;
@@ -62,9 +63,11 @@ interface Deps {
   log: Logger;
   metrics: AcceptMetrics;
   failpoints: Failpoints;
+  /** Called when events were stored: webhook calls may be due. */
   eventsStored(): void;
-  /** The route key of a recipient's queue. */
+  /** The route key of a recipient's queue; absent = always ''. */
   routeKeyOf?(mail: RoutedMail): string;
+  /** Other reasons to refuse (a disk that is nearly full), or null. */
   refusing(): string | null;
 }
 
@@ -83,7 +86,7 @@ const NO_ROOM: Reservation = { sites: [], lane: 'normal', senderDomain: '', rows
 export const RETRY_AFTER_SECONDS = 5;
 
 /** One per process. */
-export function createCommitter(deps: Deps, options: { idempotencyWindowMs: number }): Committer {
+export function createCommitter(deps: CommitDeps, options: { idempotencyWindowMs: number }): Committer {
   const { store, queue, clock, node, log, metrics } = deps;
   let closed = false;
   return {

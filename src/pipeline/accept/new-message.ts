@@ -86,16 +86,14 @@ export function newMessage(
       ...(notify === undefined ? {} : { notify }),
       ...(orcpt === undefined ? {} : { orcpt }),
       events: [
-        suppressed
-          ? {
-              id: uuidv7(clock, random),
-              kind: 'suppressed',
-              at: now,
-              detail: { reason: 'simulated by the sandbox' },
-            }
-          : sendAt === null
-            ? { id: uuidv7(clock, random), kind: 'accepted', at: now, detail: null }
-            : { id: uuidv7(clock, random), kind: 'scheduled', at: now, detail: { nextAttemptAt: sendAt } },
+        {
+          ...{ id: uuidv7(clock, random), at: now },
+          ...(suppressed
+            ? { kind: 'suppressed', detail: { reason: 'simulated by the sandbox' } }
+            : sendAt === null
+              ? { kind: 'accepted', detail: null }
+              : { kind: 'scheduled', detail: { nextAttemptAt: sendAt } }),
+        },
       ],
     });
   }

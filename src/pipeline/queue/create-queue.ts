@@ -5,7 +5,7 @@
  * store, is stored. While the store cannot write, no row is handed out, because a success that cannot be recorded
  * would become a duplicate. The regular sweep finds every due row; hints and wake-ups only make this faster.
  */
-import { atMost, type Clock } from '../../lib/clock.ts';
+import { atMost, type Clock, sleep } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createRounds } from '../../lib/rounds.ts';
@@ -232,11 +232,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       await suppressions.stop();
       const until = clock.monotonicMs() + deadlineMs;
       for (const site of window.sites()) release(window.drain(site), clock.now(), null);
-      while (window.rows() > 0 && clock.monotonicMs() < until) {
-        await new Promise<void>((resolve) => {
-          clock.setTimer(10, resolve);
-        });
-      }
+      while (window.rows() > 0 && clock.monotonicMs() < until) await sleep(clock, 10);
       settler.stop();
     },
   };
