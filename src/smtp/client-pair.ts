@@ -55,6 +55,17 @@ interface Parts {
   isEnding(): boolean;
 }
 
+/** How long the head waits for each, and its name. */
+const AWAITED = {
+  rset: ['rsetMs', 'the reply to RSET'],
+  mail: ['mailMs', 'the reply to MAIL'],
+  rcpt: ['rcptMs', 'the reply to RCPT'],
+  data: ['dataMs', 'the reply to DATA'],
+  'lone-dot': ['dataMs', 'the reply to an empty message'],
+  body: ['bodyMs', 'sending the next part of the message'],
+  dot: ['dotMs', 'the reply to the final dot'],
+} as const satisfies Partial<Record<Awaiting, readonly [keyof Timeouts, string]>>;
+
 export function createPair(parts: Parts): Pair {
   const { channel, timeouts, pipelining } = parts;
   let head: Work | null = null;
@@ -121,32 +132,10 @@ export function createPair(parts: Parts): Pair {
   }
 
   /** Sets what the head waits for, and starts its time limit. */
-  function waitFor(work: Work, what: Awaiting): void {
+  function waitFor(work: Work, what: keyof typeof AWAITED): void {
     work.awaiting = what;
-    switch (what) {
-      case 'rset':
-        channel.expectWithin(timeouts.rsetMs, 'the reply to RSET');
-        return;
-      case 'mail':
-        channel.expectWithin(mailMs(), 'the reply to MAIL');
-        return;
-      case 'rcpt':
-        channel.expectWithin(timeouts.rcptMs, 'the reply to RCPT');
-        return;
-      case 'data':
-        channel.expectWithin(timeouts.dataMs, 'the reply to DATA');
-        return;
-      case 'lone-dot':
-        channel.expectWithin(timeouts.dataMs, 'the reply to an empty message');
-        return;
-      case 'body':
-        channel.expectWithin(timeouts.bodyMs, 'sending the next part of the message');
-        return;
-      case 'dot':
-        channel.expectWithin(timeouts.dotMs, 'the reply to the final dot');
-        return;
-      case 'waiting':
-    }
+    const [limit, name] = AWAITED[what];
+    channel.expectWithin(what === 'mail' ? mailMs() : timeouts[limit], name);
   }
 
   /** Sends the envelope of a transaction that has become the head, or its first command. */

@@ -193,7 +193,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       });
       arriving.delete(socket);
       connections.add(connection);
-      connection.session.start(stopping ? STOPPING : (refusal ?? undefined));
+      connection.session.start(stopping ? REPLIES.stopping : (refusal ?? undefined));
     }
   }
 
@@ -385,5 +385,3 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
     });
   }
 }
-
-const STOPPING = lastReply(421, '4.3.2', 'The server is stopping; try again soon');
