@@ -9,6 +9,7 @@
 import { domainToUnicode } from 'node:url';
 import { type Address, parseAddress, toALabelDomain } from './address.ts';
 import { decodeWords } from './decode-words.ts';
+import { readQuoted } from './mailbox-list.ts';
 
 export interface Author {
   /** Decoded; '' = none. */
@@ -57,7 +58,7 @@ export function parseAuthor(value: string, minLabels = 2): AuthorResult {
         char === ',' ? 'has a comma after the address; name one author' : 'has text after the address',
       );
     } else if (char === '"') {
-      const quoted = quotedString(value, i);
+      const quoted = readQuoted(value, i);
       if (quoted === null) return refuse('has an open quotation mark');
       words.push(quoted.text);
       i = quoted.end;
@@ -139,18 +140,6 @@ function isPlainDomain(written: string, domain: string): boolean {
     .trim()
     .toLowerCase();
   return shown === domain || shown === domainToUnicode(domain);
-}
-
-/** The text of the quoted string at `at`, and the offset after it; null if it does not end. */
-function quotedString(value: string, at: number): { text: string; end: number } | null {
-  let text = '';
-  for (let i = at + 1; i < value.length; i += 1) {
-    const char = value.charAt(i);
-    if (char === '"') return { text, end: i + 1 };
-    if (char === '\\') i += 1;
-    text += value.charAt(i);
-  }
-  return null;
 }
 
 function endOfWord(value: string, at: number): number {

@@ -89,16 +89,14 @@ export function parseMailboxList(value: string, minLabels = 2): readonly ListedM
   return mailboxes;
 }
 
-/** The text of a quoted string at `at`, and the offset after it; null if it does not end. */
-function readQuoted(value: string, at: number): { text: string; end: number } | null {
+/** The text of the quoted string at `at`, and the offset after it; null if it does not end. */
+export function readQuoted(value: string, at: number): { text: string; end: number } | null {
   let text = '';
   for (let i = at + 1; i < value.length; i += 1) {
     const char = value.charAt(i);
     if (char === '"') return { text, end: i + 1 };
-    if (char === '\\') {
-      i += 1;
-      text += value.charAt(i);
-    } else text += char;
+    if (char === '\\') i += 1;
+    text += value.charAt(i);
   }
   return null;
 }

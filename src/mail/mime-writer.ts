@@ -80,7 +80,8 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
       open += `--${boundary}--\r\n`;
       return;
     }
-    const piece = part.kind === 'file' ? filePiece(part) : textPiece(part, !inside, room);
+    const piece =
+      part.kind === 'file' ? base64Piece(part.headers, part.content) : textPiece(part, !inside, room);
     // The content of the scratch memory is needed until the message is written.
     if (piece.bytes.buffer === TEXTS.buffer) room = room.subarray(piece.bytes.length);
     open += `${piece.headers}Content-Transfer-Encoding: ${piece.encoding}\r\n\r\n`;
@@ -139,56 +140,28 @@ interface Piece {
   stretches: readonly UnbrokenStretch[] | null;
 }
 
-function filePiece({ headers, content }: FilePart): Piece {
-  return {
-    headers,
-    encoding: 'base64',
-    bytes: content,
-    bound: base64Size(content.length),
-    endLine: false,
-    before: '',
-    stretches: null,
-  };
+function base64Piece(headers: string, bytes: Uint8Array, endLine = false): Piece {
+  const bound = base64Size(bytes.length);
+  return { headers, encoding: 'base64', bytes, bound, endLine, before: '', stretches: null };
 }
 
-function textPiece(part: TextPart, endLine: boolean, room: Buffer): Piece {
-  const headers = `Content-Type: text/${part.subtype}; charset=utf-8\r\n`;
-  const bytes = utf8Of(part.text, room);
-  const ascii = bytes.length === part.text.length;
-  if (part.places !== undefined && part.places.length > 0) {
-    // Never base64, even with much non-ASCII text: a stretch must be found again octet for octet.
-    return {
-      headers,
-      encoding: 'quoted-printable',
-      bytes,
-      bound: quotedPrintableBound(bytes.length) + 3 * part.places.length,
-      endLine,
-      before: '',
-      stretches: ascii ? part.places : inOctets(part.text, part.places),
-    };
-  }
-  const nonAscii = ascii ? 0 : countNonAscii(bytes);
-  // Quoted-printable adds two octets per non-ASCII byte, base64 one third of everything.
-  if (nonAscii * 6 > bytes.length) {
-    const lines = Buffer.from(normaliseLineEnds(part.text), 'utf8');
-    return {
-      headers,
-      encoding: 'base64',
-      bytes: lines,
-      bound: base64Size(lines.length),
-      endLine,
-      before: '',
-      stretches: null,
-    };
-  }
+function textPiece({ subtype, text, places = [] }: TextPart, endLine: boolean, room: Buffer): Piece {
+  const headers = `Content-Type: text/${subtype}; charset=utf-8\r\n`;
+  const bytes = utf8Of(text, room);
+  const ascii = bytes.length === text.length;
+  const isPersonal = places.length > 0;
+  // Quoted-printable adds two octets per non-ASCII byte, base64 one third of everything. With places it is never base64,
+  // even with much non-ASCII text: a stretch must be found again octet for octet.
+  if (!isPersonal && !ascii && countNonAscii(bytes) * 6 > bytes.length)
+    return base64Piece(headers, Buffer.from(normaliseLineEnds(text), 'utf8'), endLine);
   return {
     headers,
     encoding: 'quoted-printable',
     bytes,
-    bound: quotedPrintableBound(bytes.length),
+    bound: quotedPrintableBound(bytes.length) + 3 * places.length,
     endLine,
     before: '',
-    stretches: null,
+    stretches: !isPersonal ? null : ascii ? places : inOctets(text, places),
   };
 }
 
