@@ -251,6 +251,13 @@ describe('one port for all', () => {
     await short.close();
   });
 
+  it('closes at once what its client leaves during the handshake', async () => {
+    const short = await start({ headersTimeoutMs: 60_000 });
+    const socket = connect(short.port, '127.0.0.1', () => socket.end('\x16\x03'));
+    await new Promise((resolve) => socket.resume().once('close', resolve));
+    await short.close();
+  });
+
   it('ends a body that takes too long with 408, and no answer that does', async () => {
     const body = new PassThrough();
     const answer = async () => ({ status: 200, headers: {}, body });

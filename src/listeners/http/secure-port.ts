@@ -131,8 +131,12 @@ export function createSecurePort(
     const inner = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: PROTOCOLS });
     inner.on('error', (err) => log.debug({ err }, 'a TLS connection failed'));
     inner.once('close', () => socket.destroy());
+    // Half-open connections are allowed, so one whose client leaves during the handshake would stay until its time is over.
+    const left = () => inner.destroy();
+    inner.once('end', left);
     inner.once('secure', () => {
       timer.cancel();
+      inner.off('end', left);
       // Only a tls.Server clears this timeout, and HTTP/2 would wait for it.
       Object.assign(inner, { secureConnecting: false });
       if (inner.alpnProtocol === 'h2') {
