@@ -1,7 +1,9 @@
 /** Places and memory of a listener that some fill: who must log in and does not makes room, and nobody has all of it. */
-import { createSecureContext } from 'node:tls';
+import { connect } from 'node:net';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { expect, it } from 'vitest';
 import { openLineClient } from '../../test/fakes/smtp-line-client.ts';
+import { createTestCa } from '../../test/fakes/test-certificates.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/log.ts';
 import { createVirtualClock } from '../lib/virtual-clock.ts';
@@ -22,23 +24,31 @@ function listener(
   maxConnections: number,
   maxConnectionsPerAddress: number,
   open: (() => ServerHandler) | null = null,
-  { clock = systemClock, implicitTls = false }: { clock?: Clock; implicitTls?: boolean } = {},
+  {
+    clock = systemClock,
+    implicitTls = false,
+    context = createSecureContext(),
+    accepted = () => {},
+  }: { clock?: Clock; implicitTls?: boolean; context?: SecureContext; accepted?(ip: string): void } = {},
 ) {
   return createSmtpPorts(
     {
       clock,
       log: silentLogger,
       certificates: {
-        current: async () => createSecureContext(),
+        current: async () => context,
         reload: async () => {},
         problem: async () => null,
       },
-      terms: () => ({
-        handler: open?.() ?? handler,
-        auth: open === null ? { required: true, plainText: true } : null,
-        limits: SERVER_LIMITS,
-        startTls: false,
-      }),
+      terms: ({ ip }) => {
+        accepted(ip);
+        return {
+          handler: open?.() ?? handler,
+          auth: open === null ? { required: true, plainText: true } : null,
+          limits: SERVER_LIMITS,
+          startTls: false,
+        };
+      },
       peerKey: (ip) => ip,
       ownerKey: (ip) => ip,
     },
@@ -188,4 +198,29 @@ it('names who begins with TLS where it may not, or without it where it must, but
     new Set(['connection: No TLS was spoken to a port that begins with it; for STARTTLS use the other port']),
   );
   for (const ports of both) await ports.stop(0);
+});
+
+it('begins handshakes that come at once in turns of their addresses', async () => {
+  let nowMs = 0;
+  // Each handshake takes all of a turn.
+  const clock = { ...systemClock, monotonicMs: () => (nowMs += 5) };
+  const context = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
+  const accepted: string[] = [];
+  const ports = listener(20, 20, null, {
+    ...{ clock, context, implicitTls: true },
+    accepted: (ip) => void accepted.push(ip),
+  });
+  await ports.start();
+  const [{ port } = { port: 0 }] = ports.addresses();
+  const sockets = [...Array(6).fill('127.0.0.1'), '127.0.0.2'].map((localAddress) =>
+    connect({ port, host: '127.0.0.1', localAddress }),
+  );
+  await expect.poll(() => sockets.every(({ connecting }) => !connecting)).toBe(true);
+  const secure = sockets.map((socket) =>
+    connectTls({ socket, rejectUnauthorized: false }).on('error', () => undefined),
+  );
+  await expect.poll(() => accepted).toHaveLength(7);
+  expect(accepted.indexOf('127.0.0.2')).toBeLessThan(4);
+  for (const one of secure) one.destroy();
+  await ports.stop(0);
 });

@@ -3,17 +3,20 @@
  * begins without TLS and offers STARTTLS unless configured otherwise, or begins with TLS (RFC 8314). Takes a
  * certificate and, for each connection, a handler and its options; returns a `Service`. Limited are connections in
  * total and per address, the memory of arriving messages, unread input, and output that the peer does not read; nobody
- * can have all of it. While stopping, messages that are arriving are finished; all other peers get a 421.
+ * can have all of it. Handshakes that come at once begin in turns of their addresses. While stopping, messages that are
+ * arriving are finished; all other peers get a 421.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { createByteBudget } from '../lib/byte-budget.ts';
+import { onHello } from '../lib/client-hello.ts';
 import { atMost, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { plainIp } from '../lib/loopback.ts';
 import type { Certificates } from '../lib/server-certificates.ts';
 import type { Service } from '../lib/service.ts';
 import { createTally } from '../lib/tally.ts';
+import { createFairTurns } from '../lib/turns.ts';
 import { lastReply, REPLIES } from './server-reply.ts';
 import { createServerSession, type ServerSession } from './server-session.ts';
 import type { ServerHandler, ServerLimits, ServerSessionOptions, TlsFacts } from './server-types.ts';
@@ -101,6 +104,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   const arriving = new Set<Socket>();
   const perAddress = createTally();
   const memory = createByteBudget(options.maxMemoryBytes);
+  const turns = createFairTurns(clock);
   let sockets = 0;
   let stopping = false;
   let onEmpty: (() => void) | null = null;
@@ -178,7 +182,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       else {
         const speaksNone = () =>
           deps.terms({ ip, connections: sockets }).handler.onRefused?.('connection', REPLIES.notTls, null);
-        const secure = await handshake(socket, context, speaksNone);
+        const secure = await handshake(socket, key, context, speaksNone);
         if (secure !== null) serve(secure.socket, secure.facts);
       }
     } catch (error) {
@@ -315,12 +319,14 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       },
     };
 
+    function ended(): void {
+      inputEnded = true;
+      session.endOfInput();
+    }
+
     function listenTo(stream: Socket): void {
-      stream.on('data', (chunk: Buffer) => session.push(chunk));
-      stream.once('end', () => {
-        inputEnded = true;
-        session.endOfInput();
-      });
+      stream.on('data', session.push);
+      stream.once('end', ended);
       stream.once('close', () => {
         session.end();
         closed(true);
@@ -331,11 +337,12 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
 
     async function upgrade(): Promise<void> {
       const plain = socket;
-      plain.removeAllListeners('data');
-      plain.removeAllListeners('end');
+      // One by one: `removeAllListeners` leaves Node's note that somebody listens, and it would read on.
+      plain.off('data', session.push);
+      plain.off('end', ended);
       plain.pause();
       try {
-        const secure = await handshake(plain, await certificates.current());
+        const secure = await handshake(plain, deps.peerKey(ip), await certificates.current());
         if (secure === null) return;
         socket = secure.socket;
         listenTo(socket);
@@ -347,41 +354,50 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
     }
   }
 
-  /** TLS over a paused socket; null if it fails, and the socket is destroyed then. `speaksNone`: the peer began without. */
+  /**
+   * TLS over a paused socket, when it is the turn of `peer`; null if it fails, and the socket is destroyed then. `speaksNone`:
+   * the peer began without.
+   */
   function handshake(
     plain: Socket,
+    peer: string,
     secureContext: Awaited<ReturnType<Certificates['current']>>,
     speaksNone?: () => void,
   ): Promise<{ socket: TLSSocket; facts: TlsFacts } | null> {
     return new Promise((resolve) => {
-      const socket = new TLSSocket(plain, { isServer: true, secureContext });
-      const timer = clock.setTimer(HANDSHAKE_MS, () => socket.destroy());
+      const timer = clock.setTimer(HANDSHAKE_MS, () => plain.destroy());
       const beganMs = clock.monotonicMs();
       let isDone = false;
       let isNone = false;
-      socket.on('error', (error: NodeJS.ErrnoException) => {
-        isNone ||= !isDone && NO_TLS.has(error.code ?? '');
-        log.debug({ err: error }, 'a TLS connection failed');
-      });
-      socket.once('close', () => {
+      plain.once('close', () => {
         timer.cancel();
         const isSilent = plain.bytesRead === 0 && clock.monotonicMs() - beganMs >= AWAITS_GREETING_MS;
         if (!isDone && !stopping && (isNone || isSilent)) speaksNone?.();
-        plain.destroy();
         resolve(null);
       });
-      // The socket must be read, or a peer that closes now is not noticed; there is no data before `secure`.
-      const left = () => socket.destroy();
-      socket.once('end', left);
-      socket.resume();
-      socket.once('secure', () => {
-        isDone = true;
-        timer.cancel();
-        socket.off('end', left);
-        socket.pause();
-        const { name } = socket.getCipher();
-        resolve({ socket, facts: { protocol: socket.getProtocol() ?? 'TLS', cipher: name } });
-      });
+      onHello(plain, () => turns(peer, begin));
+
+      function begin(): void {
+        if (plain.destroyed) return;
+        const socket = new TLSSocket(plain, { isServer: true, secureContext });
+        socket.on('error', (error: NodeJS.ErrnoException) => {
+          isNone ||= !isDone && NO_TLS.has(error.code ?? '');
+          log.debug({ err: error }, 'a TLS connection failed');
+        });
+        socket.once('close', () => plain.destroy());
+        // The socket must be read, or a peer that closes now is not noticed; there is no data before `secure`.
+        const left = () => socket.destroy();
+        socket.once('end', left);
+        socket.resume();
+        socket.once('secure', () => {
+          isDone = true;
+          timer.cancel();
+          socket.off('end', left);
+          socket.pause();
+          const { name } = socket.getCipher();
+          resolve({ socket, facts: { protocol: socket.getProtocol() ?? 'TLS', cipher: name } });
+        });
+      }
     });
   }
 }

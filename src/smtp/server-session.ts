@@ -12,6 +12,7 @@
  * messages; invalid input is never repaired into a command. It is one piece because every step changes the state above.
  */
 import { createAlarm } from '../lib/alarm.ts';
+import { TLS_HANDSHAKE } from '../lib/client-hello.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type AuthExchange, type AuthStep, beginAuth } from './server-auth.ts';
 import {
@@ -60,7 +61,6 @@ type State = 'greeting' | 'command' | 'auth' | 'data' | 'handshake' | 'closed';
 
 const LF = 10;
 const CR = 13;
-const TLS_HANDSHAKE = 22;
 /** A longer unfinished line is refused. */
 const MAX_ENDLESS_BYTES = 64 * 1024;
 const HELD_BYTES = MAX_AUTH_BYTES + 2;

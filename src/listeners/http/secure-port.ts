@@ -19,13 +19,13 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
+import { onHello, TLS_HANDSHAKE } from '../../lib/client-hello.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { isLoopbackAddress } from '../../lib/loopback.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
 import { afterInput } from '../../lib/turns.ts';
 import type { ConnectionLimit } from './connection-limit.ts';
-import { TLS_HANDSHAKE } from './socket-problem.ts';
 
 export interface SecurePort {
   /** Whether a request came over plain HTTP from another machine. */
@@ -104,14 +104,8 @@ export function createSecurePort(
       open.delete(socket);
     });
     socket.on('error', (err) => log.debug({ err }, 'an HTTP connection failed'));
-    socket.once('readable', () => {
-      const first: Buffer | null = socket.read(1);
-      if (first === null) {
-        socket.destroy();
-        return;
-      }
-      socket.unshift(first);
-      if (first[0] === TLS_HANDSHAKE) void secure(socket, timer);
+    onHello(socket, (first) => {
+      if (first === TLS_HANDSHAKE) void secure(socket, timer);
       else {
         timer.cancel();
         if (!isThisMachine(socket)) plainStrangers.add(socket);

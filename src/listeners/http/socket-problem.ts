@@ -5,11 +5,9 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLS_HANDSHAKE } from '../../lib/client-hello.ts';
 import { AppError } from '../../lib/errors.ts';
 import { problemAnswer } from './problem.ts';
-
-/** The first octet of a connection that begins with TLS (RFC 8446 §5.1). */
-export const TLS_HANDSHAKE = 0x16;
 
 /**
  * Returns the problem that was sent, null if the peer was gone. Never throws. Does not write into an answer that has
