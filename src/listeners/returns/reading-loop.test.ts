@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/log.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
+import type { ReturnTarget } from '../../pipeline/events/return-target.ts';
 import type { Disposition } from '../../pipeline/events/returned-mail.ts';
 import { createReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
 import { createReadingLoop } from './reading-loop.ts';
@@ -118,6 +119,45 @@ describe('a report whose delivery is under way', () => {
     loop.wake();
     await loop.idle();
     expect(spool.waiting()).toEqual([ID(1)]);
+    await loop.stop();
+  });
+});
+
+describe('mail to an address for reports', () => {
+  it('is read in turns of its senders, and keeps no other mail waiting', async () => {
+    const read: string[] = [];
+    const held: (() => void)[] = [];
+    const loop = createReadingLoop({
+      reader: {
+        async take({ targets: [target], bytes }) {
+          read.push(Buffer.from(bytes).toString());
+          if (target?.kind === 'reports') await new Promise<void>((resolve) => held.push(resolve));
+          return { kind: 'done' };
+        },
+      },
+      ...{ operatorMail: { passOn: async () => null }, spool, clock, log: silentLogger },
+      metrics: createReturnMetrics(new Registry()),
+    });
+    const putFrom = (n: number, ip: string, target: ReturnTarget) =>
+      spool.put(ID(n), {
+        ...{ targets: [target], from: null, ip, receivedAt: clock.now() },
+        bytes: Buffer.from(`${n} ${ip}`),
+      });
+    const reports = { kind: 'reports', name: 'dmarc' } as const;
+    for (const n of [1, 2, 3]) await putFrom(n, '192.0.2.1', reports);
+    await putFrom(4, '198.51.100.1', reports);
+    await putFrom(5, '203.0.113.1', { kind: 'operator', name: 'abuse' });
+    loop.wake();
+    await expect.poll(() => spool.waiting()).not.toContain(ID(5));
+    expect(spool.waiting()).toHaveLength(4);
+    for (let n = 0; n < 4; n += 1) {
+      await expect.poll(() => held).toHaveLength(n + 1);
+      held[n]?.();
+    }
+    await loop.idle();
+    expect(read.filter((one) => !one.startsWith('5'))).toEqual([
+      ...['1 192.0.2.1', '4 198.51.100.1', '2 192.0.2.1', '3 192.0.2.1'],
+    ]);
     await loop.stop();
   });
 });

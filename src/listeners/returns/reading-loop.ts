@@ -1,5 +1,6 @@
 /**
- * Reads the spool of returned mail, one by one, oldest first. A message that cannot be read is moved away with the
+ * Reads the spool of returned mail, one by one, oldest first. Mail to addresses for reports is read beside the rest, in turns of
+ * its senders: to check its signature, DNS servers that its sender has chosen are asked, which may take long. A message that cannot be read is moved away with the
  * reason, and the next one is read. A report whose delivery is being made at this moment is tried again after
  * increasing pauses, and other reports about that delivery wait behind it: a far end that keeps a transaction open
  * costs one try per minute. While the store is unavailable everything waits.
@@ -45,11 +46,9 @@ interface Pause {
 /** Reads nothing before the first `wake`. */
 export function createReadingLoop({ reader, operatorMail, spool, clock, log, metrics }: Deps): ReadingLoop {
   const later = createRetryTimer(clock, () => wake());
-  const reading = createReruns(async () => {
-    await Promise.resolve();
-    // Where the store is away, the timer is set already.
-    if (!stopped && !(await readWaiting())) armForPauses();
-  });
+  const lanes = [readingOf(false, readWaiting), readingOf(true, readReports)];
+  /** Of each sender whose reports wait, when one was read last. */
+  let turns = new Map<string, number>();
   let stopped = false;
   /** Messages that could not even be moved away: they stay, and are tried again at the next start. */
   const stuck = new Set<string>();
@@ -58,35 +57,72 @@ export function createReadingLoop({ reader, operatorMail, spool, clock, log, met
 
   return {
     wake,
-    idle: reading.ended,
+    idle,
     async stop() {
       stopped = true;
       later.cancel();
-      await reading.ended();
+      await idle();
     },
   };
 
   function wake(): void {
-    if (!stopped) reading.ask();
+    if (!stopped) for (const lane of lanes) lane.ask();
   }
 
-  /** Reads what waits and is due, in order; true if the store went away. */
+  async function idle(): Promise<void> {
+    await Promise.all(lanes.map((lane) => lane.ended()));
+  }
+
+  /** `read`: false if the store went away, and the timer is set already. */
+  function readingOf(ofReports: boolean, read: () => Promise<boolean>) {
+    return createReruns(async () => {
+      await Promise.resolve();
+      if (stopped) return;
+      if (await read()) armForPauses(ofReports);
+      metrics.waiting(spool.waiting().length);
+    });
+  }
+
+  /** Reads what waits and is due, in order. */
   async function readWaiting(): Promise<boolean> {
-    let isStoreAway = false;
     for (const id of spool.waiting()) {
       if (stopped) break;
-      if (!isDue(id)) continue;
-      isStoreAway = (await readOne(id)) === 'store-away';
-      if (isStoreAway) break;
+      if (spool.reporter(id) !== null || !isDue(id)) continue;
+      if ((await readOne(id)) === 'store-away') return false;
     }
-    metrics.waiting(spool.waiting().length);
-    return isStoreAway;
+    return true;
+  }
+
+  async function readReports(): Promise<boolean> {
+    for (let id = nextReport(); id !== null && !stopped; id = nextReport())
+      if ((await readOne(id)) === 'store-away') return false;
+    return true;
+  }
+
+  /** The oldest one that is due, of the sender whose turn was longest ago. */
+  function nextReport(): string | null {
+    const last = Math.max(0, ...turns.values());
+    const waiting = new Map<string, number>();
+    let next: { id: string; sender: string; turn: number } | null = null;
+    for (const id of spool.waiting()) {
+      const sender = spool.reporter(id);
+      if (sender === null) continue;
+      const turn = turns.get(sender) ?? 0;
+      waiting.set(sender, turn);
+      if ((next === null || turn < next.turn) && isDue(id)) next = { id, sender, turn };
+    }
+    turns = waiting;
+    if (next === null) return null;
+    turns.set(next.sender, last + 1);
+    return next.id;
   }
 
   /** A pause may have ended while another message was read, after it was looked at. */
-  function armForPauses(): void {
+  function armForPauses(ofReports: boolean): void {
     let next = Number.POSITIVE_INFINITY;
-    for (const [id, { untilMs }] of pauses) if (!spool.isBehind(id)) next = Math.min(next, untilMs);
+    for (const [id, { untilMs }] of pauses) {
+      if ((spool.reporter(id) !== null) === ofReports && !spool.isBehind(id)) next = Math.min(next, untilMs);
+    }
     if (next < Number.POSITIVE_INFINITY) later.arm(Math.max(LEAST_PAUSE_MS, next - clock.monotonicMs()));
   }
 

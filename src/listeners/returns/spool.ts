@@ -45,6 +45,8 @@ export interface Spool {
   postpone(id: string, about: readonly ReturnTarget[]): void;
   /** Whether another message is postponed because of one of its targets. */
   isBehind(id: string): boolean;
+  /** The sender of mail to an address for reports; null: it is other mail. */
+  reporter(id: string): string | null;
   /** The stored message; null if the file is damaged. Rejects if it cannot be read. */
   read(id: string): Promise<SpooledMail | null>;
   /** It was processed. */
@@ -86,6 +88,7 @@ interface Entry {
   size: number;
   /** The sender as the limits count it. */
   sender: string;
+  isReport: boolean;
   /** Deliveries and messages it is about. */
   subjects: readonly string[];
   /** Those because of which it is postponed. */
@@ -182,6 +185,10 @@ export async function openSpool(
     isBehind(id) {
       const entry = entries.get(id);
       return entry?.subjects.some((subject) => (waitedFor.get(subject) ?? id) !== id) ?? false;
+    },
+    reporter(id) {
+      const entry = entries.get(id);
+      return entry?.isReport === true ? entry.sender : null;
     },
     async read(id) {
       return parseSpooled(await readFile(join(path, `${id}.eml`)));
@@ -300,7 +307,8 @@ function addFor(loads: Map<string, Load>, key: string, size: number): void {
 
 function entryOf({ ip, targets }: Arrival, size: number): Entry {
   const about = new Set(targets.map(subjectOf).filter((subject) => subject !== null));
-  return { size, sender: networkKey(ip), subjects: [...about], waitsFor: [] };
+  const isReport = targets.some(({ kind }) => kind === 'reports');
+  return { size, sender: networkKey(ip), isReport, subjects: [...about], waitsFor: [] };
 }
 
 /** The delivery or message of a token's address, as a key; null for other targets. */

@@ -38,12 +38,14 @@ let eachLookMs: number;
 let asked: string[];
 /** Facts that were being recorded at the same time, at most. */
 let together: number;
+let isDnsAway: boolean;
 
 beforeEach(async () => {
   clock = createVirtualClock(T0);
   store = await openTestStore(clock);
   asked = [];
   together = 0;
+  isDnsAway = false;
   eachLookMs = 0;
   let looks = 0;
   let recording = 0;
@@ -63,6 +65,7 @@ beforeEach(async () => {
     classifier,
     keys: async (name) => {
       asked.push(name);
+      if (isDnsAway) return { kind: 'failure' };
       return name === 'fbl._domainkey.arf.mail.yahoo.com'
         ? { kind: 'found', texts: [PROVIDER_KEY] }
         : { kind: 'none' };
@@ -360,6 +363,19 @@ describe('a complaint with a Message-ID alone', () => {
     expect(await suppressed()).toEqual(['ann@reader.example Complaint']);
     // A stranger's signature made us ask nobody.
     expect(new Set(asked)).toEqual(new Set(['fbl._domainkey.arf.mail.yahoo.com']));
+  });
+
+  it('waits a quarter of an hour while the key cannot be looked up', async () => {
+    const { messageId } = await deliver();
+    const bytes = await signed(report(messageId));
+    const targets: ReturnTarget[] = [{ kind: 'feedback', provider: '' }];
+    const takeAfter = (ms: number) =>
+      reader.take({ targets, envelopeFrom: null, bytes, receivedAt: clock.now() - ms });
+    isDnsAway = true;
+    expect(await takeAfter(14 * 60_000)).toEqual({ kind: 'later', about: [] });
+    expect(await takeAfter(15 * 60_000)).toMatchObject({ kind: 'keep', folder: 'unattributed' });
+    isDnsAway = false;
+    expect(await takeAfter(14 * 60_000)).toEqual({ kind: 'done' });
   });
 
   it('has its signature verified once, however many addresses it was sent to', async () => {

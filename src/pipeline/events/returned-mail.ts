@@ -47,7 +47,7 @@ export interface ReturnedMail {
 export type Disposition =
   /** Everything in it was recorded, or there was nothing. */
   | { kind: 'done' }
-  /** Deliveries of these targets are running at this moment. */
+  /** Deliveries of these targets are running at this moment, or with none, the DNS tells no key of its signature. */
   | { kind: 'later'; about: readonly ReturnTarget[] }
   /** For a person: `why` in a few words. */
   | { kind: 'keep'; folder: 'operator' | 'reports' | 'unattributed'; why: string };
@@ -88,6 +88,8 @@ interface Contents {
 const MAX_READ_BYTES = 512 * 1024;
 /** A far server may report before our own result is stored; no transaction takes longer than this. */
 const UNDER_WAY_MS = 15 * 60_000;
+/** After this time a signature whose key could not be looked up does not count. */
+const KEYS_AWAITED_MS = 15 * 60_000;
 /** Recipients of one report that are recorded together. */
 const PORTION = 64;
 const BY_MAIL = 'Opted out by mail';
@@ -104,12 +106,12 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
   return {
     async take(mail) {
       const turn = createTurns(clock);
-      const contents = contentsOf(mail.bytes, turn);
+      const contents = contentsOf(mail, turn);
       let result: Disposition = { kind: 'done' };
       const about: ReturnTarget[] = [];
       for (const target of mail.targets) {
         await turn();
-        const one = await takeFor(target, mail, contents, turn);
+        const one = await takeFor(target, mail, contents, turn).catch(laterWithoutKeys);
         // A message that must wait is processed again completely: what was recorded is recognised the next time.
         if (one.kind === 'later') {
           about.push(...one.about);
@@ -120,7 +122,7 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     },
   };
 
-  function contentsOf(bytes: Uint8Array, turn: Turn): Contents {
+  function contentsOf({ bytes, receivedAt }: ReturnedMail, turn: Turn): Contents {
     const once = <Result>(read: () => Result | Promise<Result>): (() => Promise<Result>) => {
       const inItsTurn = async () => {
         await turn();
@@ -148,10 +150,13 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       }),
     };
 
-    /** The first of these domains by which there is a valid signature. */
+    /** The first of these domains by which there is a valid signature. While that cannot be known, the mail waits. */
     async function signedBy(domains: ReadonlySet<string>): Promise<string | null> {
       const verdicts = await verifyDkim(bytes, { domains, lookUp: keys, nowMs: clock.now(), turn });
-      return verdicts.find(({ result }) => result === 'pass')?.domain ?? null;
+      const valid = verdicts.find(({ result }) => result === 'pass');
+      const isUnknown = valid === undefined && verdicts.some(({ result }) => result === 'unknown');
+      if (isUnknown && clock.now() - receivedAt < KEYS_AWAITED_MS) throw new KeysAway();
+      return valid?.domain ?? null;
     }
   }
 
@@ -176,9 +181,9 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       case 'unsubscribe':
         return optOut(target.deliveryId, mail, contents);
       case 'reports': {
-        metrics.took('report');
         const why =
           target.name === 'dmarc' ? await contents.dmarcReport() : `an aggregate report for ${target.name}`;
+        metrics.took('report');
         return why === null ? DONE : { kind: 'keep', folder: 'reports', why };
       }
       case 'operator': {
@@ -441,3 +446,11 @@ function domainsAbove(mime: MimePart): ReadonlySet<string> {
 }
 
 const DONE: Disposition = { kind: 'done' };
+
+/** No answer of the DNS about the keys of signatures. */
+class KeysAway extends Error {}
+
+function laterWithoutKeys(err: unknown): Disposition {
+  if (err instanceof KeysAway) return { kind: 'later', about: [] };
+  throw err;
+}
