@@ -200,13 +200,22 @@ it('names who begins with TLS where it may not, or without it where it must, but
   for (const ports of both) await ports.stop(0);
 });
 
-it('begins handshakes that come at once in turns of their addresses', async () => {
+it('takes handshakes and input that come at once in turns of their addresses', async () => {
   let nowMs = 0;
-  // Each handshake takes all of a turn.
+  // Each piece of work takes all of a turn.
   const clock = { ...systemClock, monotonicMs: () => (nowMs += 5) };
   const context = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
   const accepted: string[] = [];
-  const ports = listener(20, 20, null, {
+  const taken: string[] = [];
+  const open = (): ServerHandler => {
+    const ip = accepted.at(-1) ?? '';
+    const onMail = async () => {
+      taken.push(ip);
+      return null;
+    };
+    return { ...handler, onMail };
+  };
+  const ports = listener(20, 20, open, {
     ...{ clock, context, implicitTls: true },
     accepted: (ip) => void accepted.push(ip),
   });
@@ -221,6 +230,10 @@ it('begins handshakes that come at once in turns of their addresses', async () =
   );
   await expect.poll(() => accepted).toHaveLength(7);
   expect(accepted.indexOf('127.0.0.2')).toBeLessThan(4);
+
+  for (const one of secure) one.write('EHLO a.test\r\nMAIL FROM:<a@b.test>\r\n');
+  await expect.poll(() => taken).toHaveLength(7);
+  expect(taken.indexOf('127.0.0.2')).toBeLessThan(4);
   for (const one of secure) one.destroy();
   await ports.stop(0);
 });

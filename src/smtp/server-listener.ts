@@ -3,8 +3,8 @@
  * begins without TLS and offers STARTTLS unless configured otherwise, or begins with TLS (RFC 8314). Takes a
  * certificate and, for each connection, a handler and its options; returns a `Service`. Limited are connections in
  * total and per address, the memory of arriving messages, unread input, and output that the peer does not read; nobody
- * can have all of it. Handshakes that come at once begin in turns of their addresses. While stopping, messages that are
- * arriving are finished; all other peers get a 421.
+ * can have all of it. Input and handshakes that come at once are taken in turns of their addresses. While stopping, messages
+ * that are arriving are finished; all other peers get a 421.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -253,8 +253,11 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
     tls: TlsFacts | null,
     closed: (gone: boolean) => void,
   ): Connection {
+    const peer = deps.peerKey(ip);
     let socket = first;
     let held = true;
+    /** A piece of input waits for its turn, or STARTTLS for its handshake. */
+    let isPaused = false;
     /** The peer has ended its input, so there is nothing to wait for. */
     let inputEnded = false;
     const {
@@ -277,8 +280,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
           pause(wait) {
             if (wait === held) return;
             held = wait;
-            if (wait) socket.pause();
-            else socket.resume();
+            flow();
           },
           close() {
             closed(false);
@@ -319,30 +321,53 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       },
     };
 
+    function flow(): void {
+      if (held || isPaused) socket.pause();
+      else socket.resume();
+    }
+
+    function take(chunk: Buffer): void {
+      let isTaken = false;
+      turns(peer, () => {
+        isTaken = true;
+        const hasWaited = isPaused;
+        isPaused = false;
+        session.push(chunk);
+        if (hasWaited) flow();
+      });
+      if (isTaken) return;
+      isPaused = true;
+      flow();
+    }
+
     function ended(): void {
-      inputEnded = true;
-      session.endOfInput();
+      turns(peer, () => {
+        inputEnded = true;
+        session.endOfInput();
+      });
     }
 
     function listenTo(stream: Socket): void {
-      stream.on('data', session.push);
+      stream.on('data', take);
       stream.once('end', ended);
       stream.once('close', () => {
         session.end();
         closed(true);
       });
       held = false;
-      stream.resume();
+      isPaused = false;
+      flow();
     }
 
     async function upgrade(): Promise<void> {
       const plain = socket;
       // One by one: `removeAllListeners` leaves Node's note that somebody listens, and it would read on.
-      plain.off('data', session.push);
+      plain.off('data', take);
       plain.off('end', ended);
+      isPaused = true;
       plain.pause();
       try {
-        const secure = await handshake(plain, deps.peerKey(ip), await certificates.current());
+        const secure = await handshake(plain, peer, await certificates.current());
         if (secure === null) return;
         socket = secure.socket;
         listenTo(socket);
