@@ -1,6 +1,6 @@
 /** Reading DMARC aggregate reports: the forms in which receivers send them, and what somebody may send instead. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
@@ -114,12 +114,16 @@ describe('a DMARC report', () => {
     expect(await read(mail)).toEqual({ ok: true, report: REPORT });
   });
 
-  it('is read as the system’s zip program packs it', async (ctx) => {
+  it.for([
+    ['alone', 'reports/report.xml'],
+    ['in a folder', 'reports'],
+  ] as const)('is read as the system’s zip program packs it %s', async ([, packed], ctx) => {
     const folder = mkdtempSync(join(tmpdir(), 'postrider-zip-'));
     try {
-      writeFileSync(join(folder, 'report.xml'), DOCUMENT);
+      mkdirSync(join(folder, 'reports'));
+      writeFileSync(join(folder, 'reports', 'report.xml'), DOCUMENT);
       try {
-        execFileSync('python3', ['-m', 'zipfile', '-c', 'report.zip', 'report.xml'], { cwd: folder });
+        execFileSync('python3', ['-m', 'zipfile', '-c', 'report.zip', packed], { cwd: folder });
       } catch {
         ctx.skip('there is no python3 here');
       }

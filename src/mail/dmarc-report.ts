@@ -122,17 +122,30 @@ async function unpack(bytes: Buffer): Promise<Buffer | string> {
 /** Signatures of the records of a zip file (APPNOTE.TXT §4.3.7, §4.3.12, §4.3.16). */
 const ZIP = { local: 0x04034b50, central: 0x02014b50, end: 0x06054b50 };
 const ZIP_END_BYTES = 22;
+const ZIP_CENTRAL_BYTES = 46;
+/** Ends the name of a folder. */
+const SLASH = 0x2f;
 const STORED = 0;
 const DEFLATED = 8;
 
-/** The first file of a zip file, as its directory describes it: what stands before the file itself may leave out its size. */
+/**
+ * The first file of a zip file, as its directory describes it: what stands before the file itself may leave out its size. Folders
+ * are passed over.
+ */
 function firstOfZip(bytes: Buffer): { bytes: Buffer; deflated: boolean } | null {
   const least = Math.max(0, bytes.length - ZIP_END_BYTES - 0xffff);
   let end = bytes.length - ZIP_END_BYTES;
   while (end >= least && bytes.readUInt32LE(end) !== ZIP.end) end -= 1;
   if (end < least) return null;
-  const central = bytes.readUInt32LE(end + 16);
-  if (central + 46 > bytes.length || bytes.readUInt32LE(central) !== ZIP.central) return null;
+  let central = bytes.readUInt32LE(end + 16);
+  for (;;) {
+    if (central + ZIP_CENTRAL_BYTES > bytes.length || bytes.readUInt32LE(central) !== ZIP.central)
+      return null;
+    const nameEnd = central + ZIP_CENTRAL_BYTES + bytes.readUInt16LE(central + 28);
+    if (nameEnd > bytes.length) return null;
+    if (bytes[nameEnd - 1] !== SLASH) break;
+    central = nameEnd + bytes.readUInt16LE(central + 30) + bytes.readUInt16LE(central + 32);
+  }
   const method = bytes.readUInt16LE(central + 10);
   const size = bytes.readUInt32LE(central + 20);
   const local = bytes.readUInt32LE(central + 42);
