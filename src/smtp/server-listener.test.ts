@@ -161,7 +161,7 @@ it('ends the oldest connection of who has most for a new one where nobody has to
   await ports.stop(0);
 });
 
-it('names who begins with TLS where it may not, or without it where it must, but not who only connects', async () => {
+it('names who begins with TLS where it may not, without it where it must, or with HTTP, but not who only connects', async () => {
   const refused: string[] = [];
   const open = (): ServerHandler => ({
     ...handler,
@@ -172,11 +172,14 @@ it('names who begins with TLS where it may not, or without it where it must, but
   for (const ports of both) await ports.start();
   const [plain = 0, tls = 0] = both.flatMap((ports) => ports.addresses().map(({ port }) => port));
 
-  const early = await openLineClient(plain);
-  early.send(Uint8Array.of(22, 3, 1, 0, 100, 1));
-  await early.closed();
+  for (const input of [Uint8Array.of(22, 3, 1, 0, 100, 1), 'POST /api/v1/email HTTP/1.1\r\n']) {
+    const early = await openLineClient(plain);
+    early.send(input);
+    await early.closed();
+  }
   expect(refused.splice(0)).toEqual([
     'connection: This port speaks plain SMTP first; TLS begins with STARTTLS',
+    'connection: This port speaks SMTP; HTTP has another port',
   ]);
   for (const input of ['EHLO a.test\r\n', 'GET / HTTP/1.1\r\n\r\n']) {
     const one = await openLineClient(tls);

@@ -88,7 +88,7 @@ export const REPLIES = {
 
   injected: lastReply(503, '5.5.1', 'Nothing may follow STARTTLS before the handshake'),
   chunking: lastReply(503, '5.5.1', 'CHUNKING is not offered'),
-  notSmtp: lastReply(554, '5.5.1', 'This port speaks SMTP'),
+  notSmtp: lastReply(554, '5.5.1', 'This port speaks SMTP; HTTP has another port'),
   /** Never sent: by then the peer may wait for a record of TLS. */
   notTls: lastReply(
     554,

@@ -285,6 +285,7 @@ export function createServerSession(
       about = { command: verb, from };
     switch (command.verb) {
       case 'refused':
+        if (command.reply === REPLIES.notSmtp) handler.onRefused?.('connection', command.reply, null);
         return command.reply;
       case 'EHLO':
       case 'HELO':

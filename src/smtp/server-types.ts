@@ -89,7 +89,7 @@ export interface ServerHandler {
   onFailure(error: unknown): ServerReply | null;
   /**
    * A command of a transaction or a login was refused, by the answers above or by the protocol; `from`: the sender of
-   * its MAIL. `connection`: the peer began with TLS where it may not, or without it where it must.
+   * its MAIL. `connection`: the peer began with TLS where it may not, without it where it must, or with HTTP.
    */
   onRefused?(
     command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'connection',

@@ -341,6 +341,9 @@ describe('slow and broken peers', () => {
     );
     const answer = await exchange(at.port, 'GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow');
     expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"Code":408/);
+    expect(answer).not.toContain('SMTP');
+    // As an SMTP client does, which waits for a greeting.
+    expect(await exchange(at.port, '')).toContain('this port speaks HTTP; SMTP has another port');
     await at.close();
   });
 

@@ -27,7 +27,7 @@ export function writeProblemToSocket(
     socket.destroy();
     return null;
   }
-  const refusal = toRefusal(error);
+  const refusal = toRefusal(error, socket);
   const answer = problemAnswer(refusal, publicUrl, requestId);
   const headers = {
     ...answer.headers,
@@ -56,12 +56,18 @@ function answerUnderWay(socket: Socket): boolean {
   );
 }
 
-function toRefusal({ code, rawPacket }: { code?: string; rawPacket?: unknown }): AppError {
+function toRefusal(
+  { code, rawPacket }: { code?: string; rawPacket?: unknown },
+  { bytesRead }: Socket,
+): AppError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new AppError('headers-too-large');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new AppError('request-timeout');
+      return new AppError(
+        'request-timeout',
+        bytesRead === 0 ? { message: 'Nothing was sent: this port speaks HTTP; SMTP has another port' } : {},
+      );
     default:
       return new AppError(
         'http-malformed',
