@@ -49,7 +49,7 @@ function namesIn(query: string): string[] {
 
 describe('what is watched', () => {
   it('are metrics that a server has', async () => {
-    const rules = await readFile(join(RULES, 'alerts.yml'), 'utf8');
+    const rules = await readFile(join(RULES, 'postrider-alerts.yml'), 'utf8');
     const rulesNamed = [...rules.matchAll(/^ +expr: (?:>\n)?((?:.+\n)(?: {12}.+\n)*)/gm)].flatMap(
       ([, expr = '']) => namesIn(expr),
     );
@@ -79,16 +79,16 @@ describe.skipIf(noPromtool)('promtool', () => {
     execFileSync('promtool', args, { cwd, encoding: 'utf8', stdio: 'pipe' });
 
   it('reads the rules, and finds that each begins when it should', async () => {
-    expect(promtool(['check', 'rules', 'alerts.yml'])).toContain('SUCCESS');
-    expect(promtool(['test', 'rules', 'alerts.test.yml'])).toContain('SUCCESS');
+    expect(promtool(['check', 'rules', 'postrider-alerts.yml'])).toContain('SUCCESS');
+    expect(promtool(['test', 'rules', 'postrider-alerts.test.yml'])).toContain('SUCCESS');
     const names = async (file: string) =>
       new Set((await readFile(join(RULES, file), 'utf8')).match(/(?<=\balert(?:name)?: )\w+/g));
-    expect(await names('alerts.test.yml')).toEqual(await names('alerts.yml'));
+    expect(await names('postrider-alerts.test.yml')).toEqual(await names('postrider-alerts.yml'));
   });
 
   it('reads both ways to scrape', async () => {
     const folder = await temporaryFolder(scope);
-    await copyFile(join(RULES, 'alerts.yml'), join(folder, 'postrider-alerts.yml'));
+    await copyFile(join(RULES, 'postrider-alerts.yml'), join(folder, 'postrider-alerts.yml'));
     await writeFile(join(folder, 'token'), 'token');
     const text = await readFile(join(RULES, 'scrape.yml'), 'utf8');
     const other = text
