@@ -190,6 +190,15 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
   if (server.returns !== null) {
     tell(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`);
   }
+  const unprotected = config['http-certificate'] === null && !server.publicUrl.startsWith('https:');
+  if (unprotected && !isLoopbackHost(config.http.host)) {
+    lines.push({
+      level: 'warn',
+      text:
+        `Warning: tokens and passwords of other machines reach ${config.http.host} in the clear. Set --http-certificate and ` +
+        '--http-certificate-key, or put a proxy with TLS before this server and set --public-url to its https:// address.',
+    });
+  }
   const leaves = config.route.some((route) => route.kind !== 'sandbox');
   if (leaves && reachOf(server.publicUrl) !== 'one-click') {
     warn(

@@ -134,17 +134,23 @@ describe('postrider config beside a running server', () => {
 });
 
 describe('postrider serve', () => {
-  it('warns at the start where readers could not use the links in its mail', async () => {
+  it('warns at the start where readers could not use the links in its mail, and of tokens in the clear', async () => {
     const data = ['--data', await temporaryFolder(scope), '--hostname', 'mail.example.com'];
     const route = ['--route', 'smtp://127.0.0.1:9'];
     const warned = async (...more: string[]) => {
-      const serve = startCommand(scope, ['serve', '--http', '127.0.0.1:0', ...route, ...more, ...data]);
+      const serve = startCommand(scope, ['serve', '--http', '0.0.0.0:0', ...route, ...more, ...data]);
       await until('it says where mail goes', () => /Route: .*\n/.test(serve.stderr()));
       serve.child.kill('SIGTERM');
       const { stderr } = await serve.ended;
-      return /Warning: links in mail would begin with http:\/\/.* Set --public-url/.test(stderr);
+      return [
+        /Warning: links in mail would begin with http:\/\/.* Set --public-url/.test(stderr),
+        /Warning: tokens .* 0\.0\.0\.0 in the clear/.test(stderr),
+      ];
     };
-    expect([await warned(), await warned('--public-url', 'https://mail.example.com')]).toEqual([true, false]);
+    expect([await warned(), await warned('--public-url', 'https://mail.example.com')]).toEqual([
+      [true, true],
+      [false, false],
+    ]);
   });
 
   it('says where programs submit mail, and warns where they are shown a self-signed certificate', async () => {
