@@ -33,9 +33,10 @@ export function commandsPage(): string {
 }
 
 function section(name: string, command: Command): string {
-  const usage = command.registeredArguments.map((argument) =>
-    argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
-  );
+  const usage = command.registeredArguments.map((argument) => {
+    const word = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? `<${word}>` : `[${word}]`;
+  });
   const blocks = [`## \`${['postrider', name, ...usage].join(' ')}\``, sentence(command.description())];
   const options = optionTable(command);
   if (options !== '') blocks.push(options);

@@ -26,7 +26,7 @@ import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
-import { commandLine, withCommands } from './called-as.ts';
+import { commandLine, quoted, withCommands } from './called-as.ts';
 import { giveToOwner } from './files.ts';
 import { explainStart, isLocked } from './start-errors.ts';
 import { CommandError, parsedForTerminal, printable, type Terminal, UsageError } from './terminal.ts';
@@ -341,7 +341,9 @@ function missing(body: unknown, path: string, { command }: Wording): string | nu
     [];
   const thing = THINGS[kind];
   if (thing === undefined || id === undefined) return null;
-  return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: ${command(thing[1])}`;
+  const name = printable(decodeURIComponent(id));
+  const list = kind === 'email' && name.includes('@') ? `messages --to ${quoted(name)}` : thing[1];
+  return `there is no ${thing[0]} "${name}"; see: ${command(list)}`;
 }
 
 /**

@@ -19,7 +19,7 @@ import { CommandError, jsonText, printable, styled, UsageError } from './termina
 
 export const explainCommands: CommandGroup = (program) => {
   program
-    .command('explain [reply]')
+    .command('explain [reply...]')
     .description(
       'explain the reply of a remote server: its meaning, its cause and what happens next; without a reply, read JSON lines {id, stage, code, enhanced, text, mx}',
     )
@@ -30,11 +30,11 @@ export const explainCommands: CommandGroup = (program) => {
     )
     .option('--mx <host>', 'name of the server that sent it')
     .example('postrider explain "550 5.1.1 User unknown" --mx mx1.example.net')
-    .runs(async (ctx, reply: string | undefined, options: { stage: string; mx?: string }) => {
+    .runs(async (ctx, reply: string[], options: { stage: string; mx?: string }) => {
       const stage = stageOf(options.stage);
       if (stage === null) throw new UsageError(`--stage is one of ${STAGES.join(', ')}`);
       const classifier = createClassifier();
-      if (reply !== undefined) explainOne(ctx, classifier, reply, stage, options.mx);
+      if (reply.length > 0) explainOne(ctx, classifier, reply.join(' '), stage, options.mx);
       else await explainLines(ctx, classifier, stage, options.mx);
     });
 };

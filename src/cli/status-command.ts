@@ -41,7 +41,9 @@ function statusText(ctx: CommandContext, answer: AttentionAnswer): string {
   }
   if (answer.More) blocks.push('There is more; these are the first twenty of each kind.');
   const waiting = `Waiting: ${critical} critical, ${normal} normal, ${bulk} bulk`;
-  blocks.push(`${waiting}${answer.Complete ? '' : ' at least'}. What for: ${ctx.command('queue')}`);
+  blocks.push(
+    `${waiting}${answer.Complete ? '' : ' at least'}. What for: ${ctx.command('queue')}\nWhy mail fails: ${ctx.command('causes')}`,
+  );
   return blocks.join('\n\n');
 }
 

@@ -332,6 +332,7 @@ describe('commands without a running server', () => {
       ['webhook replay 1 --since 2026-11-29', 2, /--since "2026-11-29": use .* or a duration such as 2h$/m],
       ['token rotate nothing', 1, /there is no token "nothing"; see: \S*postrider token list/],
       ['message nothing', 1, /there is no message "nothing"; see: \S*postrider messages/],
+      ['message a@b.example', 1, /see: \S*postrider messages --to a@b\.example/],
       ['template show nothing', 1, /there is no template "nothing"; see: \S*postrider template list/],
       ['webhook calls 7 --delivery 4711', 1, /webhook 7 has no call 4711; see: \S*postrider webhook calls 7/],
       ['sandbox show nothing', 1, /there is no captured mail "nothing"; see: \S*postrider sandbox list/],
