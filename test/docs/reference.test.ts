@@ -110,6 +110,19 @@ describe('the reference', () => {
     for (const word of STATUS_WORDS) expect(glossary).not.toContain(`| ${word.toLowerCase()} |`);
   });
 
+  it('names every check of the doctor', () => {
+    const code = [...sources()].filter(([file]) => file.startsWith('src/policy/domains/doctor/'));
+    const ids = code.flatMap(([, text]) =>
+      [...text.matchAll(/\bcheckOf\(\s*['`]([a-z0-9-]+)/g)].map((match) => match[1] ?? ''),
+    );
+    expect(new Set(ids).size).toBeGreaterThan(20);
+    const page = readFileSync(join(REFERENCE, '..', 'howto', 'dns-and-doctor.md'), 'utf8');
+    const named = new Set(
+      [...page.matchAll(/^\| (`[^|]*) \|/gm)].flatMap(([, cell = '']) => cell.match(/(?<=`)[a-z0-9-]+/g)),
+    );
+    expect(ids.filter((id) => !named.has(id))).toEqual([]);
+  });
+
   it('names every command', () => {
     const headings = [...read('commands.md').matchAll(/^## `postrider ([a-z -]+?)(?: [<[].*)?`$/gm)];
     expect(headings.map((match) => match[1])).toEqual(leafCommands(commandTree()).map(({ name }) => name));
