@@ -371,9 +371,14 @@ export function makerEnded({ inSession }: Pick<MintRequest, 'inSession'>): AppEr
 }
 
 /** What is wrong with a header that has no token in it; the message must not repeat what the header has. */
-function wrongHeader(authorization = ''): { message?: string } {
+function wrongHeader(authorization = ''): { message: string } {
   const text = authorization.slice(0, 8).trim().toLowerCase();
-  if (text === '') return {};
+  if (text === '') {
+    return {
+      message:
+        'There is no header Authorization: send Authorization: Bearer TOKEN. A token in another header is not read',
+    };
+  }
   if (text === 'bearer' && authorization.trim().length === text.length) {
     return {
       message: 'There is no token after the word Bearer: the variable or file that it comes from is empty',

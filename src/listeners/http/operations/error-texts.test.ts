@@ -144,6 +144,7 @@ describe('a refusal names the fix', () => {
   it.each([
     ['a bare token', (token: string) => token, 'The word Bearer is missing'],
     ['another scheme', (token: string) => `Basic ${token}`, 'The word Bearer is missing'],
+    ['no token', () => '', 'A token in another header is not read'],
     ['nothing after the scheme', () => 'Bearer ', 'There is no token after the word Bearer'],
     ['the scheme twice', (token: string) => `Bearer Bearer ${token}`, 'spaces'],
     ['a token in quotation marks', (token: string) => `Bearer "${token}"`, 'quotation marks'],
