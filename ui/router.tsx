@@ -50,6 +50,8 @@ export interface TemplateSearch {
 export interface AccessSearch {
   /** What is shown; left out: the tokens. */
   tab?: string;
+  /** What a token, a credential or a person is found by. */
+  q?: string;
   /** Of the audit: by whom, which operation, from and to which day. */
   who?: string;
   operation?: string;
@@ -173,7 +175,7 @@ export function createAppRouter() {
     path: '/access',
     component: placeOf(() => import('./places/access/access-place.tsx'), 'AccessPlace'),
     validateSearch: (given: Record<string, unknown>): AccessSearch =>
-      textsOf(given, ['tab', 'who', 'operation', 'since', 'until']),
+      textsOf(given, ['tab', 'q', 'who', 'operation', 'since', 'until']),
   });
   const inboxes = inbox.addChildren([mail]);
   const allMail = messages.addChildren([message]);

@@ -109,6 +109,29 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     expect((await server.call('GET', '/me', { token: made.Token })).status).toBe(401);
   });
 
+  it('finds tokens and people by what is shown of them, also beyond the first page', async () => {
+    const oldest = (await server.call('GET', '/tokens?Limit=100')).json.Items.at(-1);
+    for (const Name of ['Nightly report', 'Web shop'])
+      await server.call('POST', '/tokens', { body: { Name, Domains: ['example.com'], Preset: 'Send' } });
+    await addPerson(server, 'found@example.com', { Role: 'viewer', Domains: ['*'] });
+    const { page } = await openPageAs(browser, server, ADA);
+    await page.route('**/api/v1/tokens?*', (route) =>
+      route.continue({ url: route.request().url().replace('Limit=100', 'Limit=1') }),
+    );
+    await page.goto(`${url}?q=nightly`);
+    // The token that made it is the last that is read.
+    await row(page, 'Nightly report').getByText(`by the token ${oldest.Name}`).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.getByRole('searchbox', { name: 'Find a token' }).fill('nothing like it');
+    await page.getByRole('button', { name: 'Show all tokens' }).click();
+    await row(page, 'Web shop').waitFor();
+    await page.getByRole('radio', { name: 'People' }).click();
+    await page.getByRole('searchbox', { name: 'Find a person' }).fill('viewer');
+    await expect.poll(() => page.getByRole('row').filter({ hasText: ADA }).count()).toBe(0);
+    await row(page, 'found@example.com').waitFor();
+    expect(page.url()).toBe(`${url}?tab=people&q=viewer`);
+  });
+
   it('makes a thing once and shows its secret also where the first answer is lost', async () => {
     const { page } = await openPageAs(browser, server, ADA);
     const lost: string[] = [];

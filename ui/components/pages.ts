@@ -1,5 +1,6 @@
 /** A list of the API that is read page by page: what is known of it, and how to read on. */
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
 
 interface Page<Item> {
   Items: readonly Item[];
@@ -19,9 +20,13 @@ export interface Pages<Item> {
   again(): void;
 }
 
+/** So many are read of a list that is read as a whole, before somebody asks for more. */
+const WHOLE_PAGES = 20;
+
 /**
  * `isEnabled`: false asks nothing. `everyMs`: all pages that are shown are read again so often. `isSearch`: under another
- * key the same list is searched for something else, and shows what it has until the answer comes.
+ * key the same list is searched for something else, and shows what it has until the answer comes. `isWhole`: one page is read
+ * after the other, for what is counted or found in the page itself.
  */
 export function usePages<Item>(
   key: readonly unknown[],
@@ -30,7 +35,8 @@ export function usePages<Item>(
     isEnabled = true,
     everyMs,
     isSearch = false,
-  }: { isEnabled?: boolean; everyMs?: number; isSearch?: boolean } = {},
+    isWhole = false,
+  }: { isEnabled?: boolean; everyMs?: number; isSearch?: boolean; isWhole?: boolean } = {},
 ): Pages<Item> {
   const query = useInfiniteQuery({
     queryKey: key,
@@ -42,6 +48,13 @@ export function usePages<Item>(
     ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
     ...(isSearch ? { placeholderData: keepPreviousData } : {}),
   });
+  const { fetchNextPage, hasNextPage, isFetching, isError } = query;
+  const isShort = (query.data?.pages.length ?? 0) < WHOLE_PAGES;
+  const readsOn = isWhole && isShort && hasNextPage && !isFetching && !isError;
+  useEffect(() => {
+    // Whoever else shows the list reads it on too.
+    if (readsOn) void fetchNextPage({ cancelRefetch: false });
+  }, [readsOn, fetchNextPage]);
   return {
     items: query.data?.pages.flatMap(({ Items }) => Items),
     isOld: query.isPlaceholderData,

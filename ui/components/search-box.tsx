@@ -40,11 +40,15 @@ export function SearchBox({
 }
 
 /** What the list of a place is searched by, as its address says it, for `SearchBox`. */
-export function useSearchBox(from: '/domains' | '/suppressions' | '/templates') {
+export function useSearchBox(from: '/domains' | '/suppressions' | '/templates' | '/access') {
   const { q: words = '' } = useSearch({ from });
   const navigate = useNavigate({ from });
   const onWords = useCallback(
-    (next: string) => void navigate({ search: next.trim() === '' ? {} : { q: next }, replace: true }),
+    (next: string) =>
+      void navigate({
+        search: ({ q: _, ...others }) => ({ ...others, ...(next.trim() === '' ? {} : { q: next }) }),
+        replace: true,
+      }),
     [navigate],
   );
   return { words, onWords };

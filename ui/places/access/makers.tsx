@@ -8,13 +8,16 @@ import { usePages } from '../../components/pages.ts';
 import { Ago } from '../../components/time.tsx';
 import { PEOPLE, TOKENS } from './keys.ts';
 
-/** Names of what is known, by id: the newest hundred of each, and what else was read. */
+/** Names of what is known, by id. */
 export function useNames(me: Me): {
   tokenName(id: string): string | null;
   emailOf(id: string): string | null;
 } {
-  const tokens = usePages(TOKENS, listTokens, { isEnabled: mayDo(me, 'tokens:read') }).items;
-  const people = usePages(PEOPLE, listPeople, { isEnabled: mayDo(me, 'admin') }).items;
+  const tokens = usePages(TOKENS, listTokens, {
+    isEnabled: mayDo(me, 'tokens:read'),
+    isWhole: true,
+  }).items;
+  const people = usePages(PEOPLE, listPeople, { isEnabled: mayDo(me, 'admin'), isWhole: true }).items;
   return {
     tokenName: (id) => tokens?.find(({ TokenID }) => TokenID === id)?.Name ?? null,
     emailOf: (id) => people?.find(({ PersonID }) => PersonID === id)?.Email ?? null,

@@ -1,6 +1,6 @@
 /** The people who may sign in: their role, their domains, when they signed in last. For operators. */
 import { useQuery } from '@tanstack/react-query';
-import { Plus, Users } from 'lucide-react';
+import { Plus, SearchX, Users } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Person } from '../../../../src/client/api-types.ts';
 import { listPeople } from '../../../api/access.ts';
@@ -13,6 +13,8 @@ import { MoreButton } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
+import { SearchBox, useSearchBox } from '../../../components/search-box.tsx';
+import { holdsWords } from '../../../components/search-text.ts';
 import { Ago } from '../../../components/time.tsx';
 import { DomainsText } from '../domains-text.tsx';
 import { PEOPLE } from '../keys.ts';
@@ -21,11 +23,13 @@ import { PersonMenu } from './person-menu.tsx';
 import { roleText } from './roles.ts';
 
 export function PeopleView({ me }: { me: Me }) {
-  const list = usePages(PEOPLE, listPeople);
+  const list = usePages(PEOPLE, listPeople, { isWhole: true });
+  const search = useSearchBox('/access');
   const own = useQuery(SESSION).data?.Person?.PersonID;
   const [isAdding, setAdding] = useState(false);
   const { items } = list;
   if (items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
+  const found = items.filter((person) => holdsWords(saidOf(person), search.words));
   return (
     <>
       <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
@@ -36,7 +40,16 @@ export function PeopleView({ me }: { me: Me }) {
           <Plus size={14} aria-hidden /> Add a person
         </Button>
       </div>
-      {items.length === 0 ? (
+      {items.length > 1 && (
+        <div className="flex max-w-md">
+          <SearchBox {...search} label="Find a person" placeholder="Address, role or domain" />
+        </div>
+      )}
+      {found.length === 0 && search.words !== '' ? (
+        <Notice title="Nobody matches" icon={<SearchX aria-hidden />}>
+          <Button onClick={() => search.onWords('')}>Show all people</Button>
+        </Notice>
+      ) : items.length === 0 ? (
         <Notice title="Nobody can sign in yet" icon={<Users aria-hidden />}>
           Add the first person here, or with{' '}
           <code className="font-mono text-xs">{commandOf(me, 'user add')}</code>.
@@ -46,7 +59,7 @@ export function PeopleView({ me }: { me: Me }) {
           label="People"
           isWide
           columns={columnsOf(own)}
-          rows={items}
+          rows={found}
           keyOf={({ PersonID }) => PersonID}
           actions={(person) => person.PersonID !== own && <PersonMenu me={me} person={person} />}
         />
@@ -55,6 +68,13 @@ export function PeopleView({ me }: { me: Me }) {
       {isAdding && <NewPersonDialog me={me} onClose={() => setAdding(false)} />}
     </>
   );
+}
+
+/** What a person is found by. */
+function saidOf(person: Person): readonly string[] {
+  const { Email, PersonID, Domains, DisabledAt } = person;
+  const domains = Domains.includes('*') ? ['all domains'] : Domains;
+  return [Email, PersonID, roleText(person), ...domains, DisabledAt === null ? '' : 'disabled'];
 }
 
 function columnsOf(own: string | undefined): Columns<Person> {

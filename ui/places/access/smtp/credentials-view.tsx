@@ -1,6 +1,6 @@
 /** User names and passwords for programs that send by SMTP: for which domain each is, who made it, and where to connect. */
 import { useQueryClient } from '@tanstack/react-query';
-import { Plus, Server, Trash2 } from 'lucide-react';
+import { Plus, SearchX, Server, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, SmtpCredential } from '../../../../src/client/api-types.ts';
 import { listCredentials, removeCredential } from '../../../api/access.ts';
@@ -11,6 +11,8 @@ import { NameDialog } from '../../../components/name-dialog.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
+import { SearchBox, useSearchBox } from '../../../components/search-box.tsx';
+import { holdsWords } from '../../../components/search-text.ts';
 import { Ends } from '../../../components/time.tsx';
 import { CREDENTIALS } from '../keys.ts';
 import { Made, useMakerText } from '../makers.tsx';
@@ -18,12 +20,16 @@ import { securityText } from './client-settings.ts';
 import { NewCredentialDialog } from './new-credential-dialog.tsx';
 
 export function CredentialsView({ me }: { me: Me }) {
-  const list = usePages(CREDENTIALS, listCredentials);
+  const list = usePages(CREDENTIALS, listCredentials, { isWhole: true });
+  const search = useSearchBox('/access');
   const makerText = useMakerText(me);
   const [isMaking, setMaking] = useState(false);
   const [removed, setRemoved] = useState<SmtpCredential | null>(null);
   const { items } = list;
   if (items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
+  const found = items.filter(({ Name, Username, Domain, CreatedBy }) =>
+    holdsWords([Name, Username, Domain, makerText(CreatedBy)], search.words),
+  );
   return (
     <>
       <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
@@ -32,7 +38,20 @@ export function CredentialsView({ me }: { me: Me }) {
           <Plus size={14} aria-hidden /> New SMTP credential
         </Button>
       </div>
-      {items.length === 0 ? (
+      {items.length > 1 && (
+        <div className="flex max-w-md">
+          <SearchBox
+            {...search}
+            label="Find an SMTP credential"
+            placeholder="Name, user name, domain or maker"
+          />
+        </div>
+      )}
+      {found.length === 0 && search.words !== '' ? (
+        <Notice title="No SMTP credential matches" icon={<SearchX aria-hidden />}>
+          <Button onClick={() => search.onWords('')}>Show all SMTP credentials</Button>
+        </Notice>
+      ) : items.length === 0 ? (
         <Notice title="No SMTP credentials yet" icon={<Server aria-hidden />}>
           Programs that send by SMTP (shops, printers, other mail servers) need a user name and a password. A
           token also works as a password.
@@ -41,7 +60,7 @@ export function CredentialsView({ me }: { me: Me }) {
         <DataTable
           label="SMTP credentials"
           columns={columnsOf(makerText)}
-          rows={items}
+          rows={found}
           keyOf={({ CredentialID }) => CredentialID}
           actions={(row) => (
             <IconButton label={`Revoke ${row.Username}`} onClick={() => setRemoved(row)}>

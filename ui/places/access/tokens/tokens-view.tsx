@@ -1,5 +1,5 @@
 /** Tokens: what each may do, for which domains, when it was used last; below each what was made with it. */
-import { KeyRound, Plus } from 'lucide-react';
+import { KeyRound, Plus, SearchX } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Token } from '../../../../src/client/api-types.ts';
 import { listTokens } from '../../../api/access.ts';
@@ -11,6 +11,8 @@ import { MoreButton } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
+import { SearchBox, useSearchBox } from '../../../components/search-box.tsx';
+import { holdsWords } from '../../../components/search-text.ts';
 import { Ago, Ends } from '../../../components/time.tsx';
 import { DomainsText } from '../domains-text.tsx';
 import { TOKENS } from '../keys.ts';
@@ -22,7 +24,8 @@ import { TokenMenu } from './token-menu.tsx';
 import { standingOf, type TokenRow, treeOf } from './token-tree.ts';
 
 export function TokensView({ me }: { me: Me }) {
-  const list = usePages(TOKENS, listTokens);
+  const list = usePages(TOKENS, listTokens, { isWhole: true });
+  const search = useSearchBox('/access');
   const makerText = useMakerText(me);
   const [isMaking, setMaking] = useState(false);
   const [replaced, setReplaced] = useState<Token | null>(null);
@@ -32,6 +35,7 @@ export function TokensView({ me }: { me: Me }) {
   const mayChange = mayDo(me, 'tokens:write');
   const now = Date.now();
   const shown = items.filter((token) => hasEnded || standingOf(token, now) === 'live');
+  const found = shown.filter((token) => holdsWords(saidOf(token, makerText), search.words));
   return (
     <>
       <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
@@ -52,7 +56,16 @@ export function TokensView({ me }: { me: Me }) {
           </Button>
         )}
       </div>
-      {shown.length === 0 ? (
+      {items.length > 1 && (
+        <div className="flex max-w-md">
+          <SearchBox {...search} label="Find a token" placeholder="Name, domain, right or maker" />
+        </div>
+      )}
+      {found.length === 0 && search.words !== '' ? (
+        <Notice title="No token matches" icon={<SearchX aria-hidden />}>
+          <Button onClick={() => search.onWords('')}>Show all tokens</Button>
+        </Notice>
+      ) : shown.length === 0 ? (
         <Notice title="No tokens yet" icon={<KeyRound aria-hidden />}>
           {mayChange
             ? 'Create one for the first program that sends mail.'
@@ -63,7 +76,7 @@ export function TokensView({ me }: { me: Me }) {
           label="Tokens"
           isWide
           columns={columnsOf(makerText, now)}
-          rows={treeOf(shown)}
+          rows={treeOf(found)}
           keyOf={({ token }) => token.TokenID}
           actions={
             mayChange &&
@@ -86,6 +99,13 @@ export function TokensView({ me }: { me: Me }) {
       {isMaking && <NewTokenDialog me={me} onClose={() => setMaking(false)} />}
     </>
   );
+}
+
+/** What a token is found by. */
+function saidOf(token: Token, makerText: (id: string | null) => string): readonly (string | null)[] {
+  const { TokenID, Name: name, Domains, Scopes, CreatedBy, IPAllowList, LastUsedIP } = token;
+  const domains = Domains.includes('*') ? ['all domains'] : Domains;
+  return [name, TokenID, ...domains, rightsText(Scopes), makerText(CreatedBy), ...IPAllowList, LastUsedIP];
 }
 
 function columnsOf(makerText: (id: string | null) => string, now: number): Columns<TokenRow> {
