@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     expect((await server.call('GET', '/me', { token: made.Token })).status).toBe(401);
   });
 
-  it('finds tokens and people by what is shown of them, also beyond the first page', async () => {
+  it('finds tokens and people, also beyond the first page and where code of a dialog is gone', async () => {
     const oldest = (await server.call('GET', '/tokens?Limit=100')).json.Items.at(-1);
     for (const Name of ['Nightly report', 'Web shop'])
       await server.call('POST', '/tokens', { body: { Name, Domains: ['example.com'], Preset: 'Send' } });
@@ -125,6 +125,12 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await page.getByRole('searchbox', { name: 'Find a token' }).fill('nothing like it');
     await page.getByRole('button', { name: 'Show all tokens' }).click();
     await row(page, 'Web shop').waitFor();
+    await page.route('**/assets/**', (route) => route.fulfill({ status: 404 }));
+    await page.getByRole('button', { name: /^Signed in as/ }).click();
+    await page.getByRole('menuitem', { name: 'Sessions' }).click();
+    const gone = page.getByRole('dialog', { name: 'This page has to be loaded again' });
+    await gone.getByText('the server was upgraded since it was opened').waitFor();
+    await gone.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('radio', { name: 'People' }).click();
     await page.getByRole('searchbox', { name: 'Find a person' }).fill('viewer');
     await expect.poll(() => page.getByRole('row').filter({ hasText: ADA }).count()).toBe(0);

@@ -1,6 +1,7 @@
 /** Shows the dialog that asks for a proof of who one is, whenever a request needs one. */
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, useEffect, useState } from 'react';
 import { onProofRequired } from '../api/call.ts';
+import { LazyPart } from '../components/missing.tsx';
 
 const ProofDialog = lazy(() => import('../places/sign-in/proof-dialog.tsx'));
 
@@ -10,14 +11,13 @@ export function Proof() {
   // Of a page that is taken away nobody proves anything any more.
   useEffect(() => () => asked?.(false), [asked]);
   if (asked === null) return null;
+  const onDone = (isProven: boolean): void => {
+    asked(isProven);
+    setAsked(null);
+  };
   return (
-    <Suspense>
-      <ProofDialog
-        onDone={(isProven) => {
-          asked(isProven);
-          setAsked(null);
-        }}
-      />
-    </Suspense>
+    <LazyPart onClose={() => onDone(false)}>
+      <ProofDialog onDone={onDone} />
+    </LazyPart>
   );
 }

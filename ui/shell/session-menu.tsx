@@ -1,10 +1,11 @@
 /** What belongs to the person who is signed in: who it is, the sessions, the password, signing out. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CircleUser, LockKeyhole, LogOut, MonitorSmartphone, ShieldCheck } from 'lucide-react';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { lazy, type ReactNode, useState } from 'react';
 import { forgetAnswers, SESSION, signOut } from '../api/session.ts';
 import { IconButton } from '../components/button.tsx';
 import { Menu, type MenuEntry } from '../components/menu.tsx';
+import { LazyPart } from '../components/missing.tsx';
 import { toast } from '../components/toasts.tsx';
 import { doUndoables } from '../components/undoable.ts';
 
@@ -47,9 +48,9 @@ export function useSessionMenu(): {
       { icon: LogOut, name: 'Sign out', run: () => leaving.mutate() },
     ],
     dialogs: Opened !== null && (
-      <Suspense>
+      <LazyPart onClose={close}>
         <Opened onClose={close} />
-      </Suspense>
+      </LazyPart>
     ),
   };
 }

@@ -1,10 +1,11 @@
 /** The overview: is anything wrong and what helps, before any figure; then what was sent, and how it was taken. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy } from 'react';
 import type { Attention } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { getAttention } from '../../api/overview.ts';
+import { LazyPart } from '../../components/missing.tsx';
 import { NotYet, Page, Section } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
 import { useLive } from '../../components/use-live.ts';
@@ -67,9 +68,9 @@ export function OverviewPlace() {
               </span>
             }
           >
-            <Suspense fallback={<div className="h-64" />}>
+            <LazyPart waiting={<div className="h-64" />}>
               <Figures range={range} domain={domain} />
-            </Suspense>
+            </LazyPart>
           </Section>
         </>
       )}

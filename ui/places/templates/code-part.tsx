@@ -1,8 +1,9 @@
 /** One text as code, and below it what is wrong, each with the way to its place. Said to screen readers as it changes. */
 import { CircleAlert } from 'lucide-react';
-import { lazy, type ReactNode, Suspense, useRef } from 'react';
+import { lazy, type ReactNode, useRef } from 'react';
 import type { CodeEditorHandle, CodeEditorProps } from '../../components/code/code-editor.tsx';
 import type { CodePosition } from '../../components/code/create-editor.ts';
+import { LazyPart } from '../../components/missing.tsx';
 
 const CodeEditor = lazy(() =>
   import('../../components/code/code-editor.tsx').then((one) => ({ default: one.CodeEditor })),
@@ -20,9 +21,9 @@ export function CodePart({
   const editor = useRef<CodeEditorHandle>(null);
   return (
     <>
-      <Suspense fallback={<p className="flex-1 p-4 text-soft">Loading the editor…</p>}>
+      <LazyPart waiting={<p className="flex-1 p-4 text-soft">Loading the editor…</p>}>
         <CodeEditor ref={editor} problems={problems} {...code} />
-      </Suspense>
+      </LazyPart>
       {children}
       <div role="status" className="max-h-40 shrink-0 overflow-y-auto">
         {problems.map((one) => (

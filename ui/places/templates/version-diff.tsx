@@ -1,6 +1,7 @@
 /** What differs between two versions of the texts, part by part. */
-import { lazy, Suspense } from 'react';
+import { lazy } from 'react';
 import { useMedia } from '../../components/media.ts';
+import { LazyPart } from '../../components/missing.tsx';
 import { Section } from '../../components/page.tsx';
 import type { Texts } from './use-draft.ts';
 
@@ -24,7 +25,7 @@ export function VersionDiff({ before, after }: { before: Texts; after: Texts }) 
     <>
       {changed.map(({ part, name, language }) => (
         <Section key={part} title={name}>
-          <Suspense fallback={<p className="text-soft">Loading…</p>}>
+          <LazyPart waiting={<p className="text-soft">Loading…</p>}>
             <CodeDiff
               label={name}
               language={language}
@@ -32,7 +33,7 @@ export function VersionDiff({ before, after }: { before: Texts; after: Texts }) 
               after={after[part]}
               isWide={isWide}
             />
-          </Suspense>
+          </LazyPart>
         </Section>
       ))}
       {same.length > 0 && <p className="text-soft">The same in both: {same.join(', ')}.</p>}

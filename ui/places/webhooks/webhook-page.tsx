@@ -4,12 +4,13 @@
  */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect } from 'react';
+import { lazy, useEffect } from 'react';
 import type { WebhookDetail, WebhookTest } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { getWebhook, testWebhook, WEBHOOKS } from '../../api/webhooks.ts';
 import { HeadRow } from '../../components/addresses.tsx';
 import { FormError } from '../../components/field.tsx';
+import { LazyPart } from '../../components/missing.tsx';
 import { NotYet, Page, Section } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { Ago, Lasting } from '../../components/time.tsx';
@@ -74,9 +75,9 @@ export function WebhookPage() {
           {testing.data !== undefined && !testing.isPending && <TestAnswer answer={testing.data} />}
           <Calls id={id} mayChange={mayDo(me, 'webhooks:write')} mayReadEvents={mayDo(me, 'events:read')} />
           <Section title="Code for the receiver">
-            <Suspense fallback={null}>
+            <LazyPart>
               <ReceiverCode />
-            </Suspense>
+            </LazyPart>
           </Section>
         </>
       )}

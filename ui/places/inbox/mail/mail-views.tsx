@@ -1,11 +1,12 @@
 /** The views of one mail. Which one is open is remembered while mails are gone through. */
-import { lazy, Suspense, useState } from 'react';
+import { lazy, useState } from 'react';
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
 import { attachmentUrl, getSource, pageUrl, sourceUrl } from '../../../api/captures.ts';
 import { Attachments } from '../../../components/mail/attachments.tsx';
 import { PlainText } from '../../../components/mail/plain-text.tsx';
 import { Preview } from '../../../components/mail/preview.tsx';
 import { Source } from '../../../components/mail/source.tsx';
+import { LazyPart } from '../../../components/missing.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { Tabs } from '../../../components/tabs.tsx';
 import { Headers } from './headers.tsx';
@@ -43,9 +44,9 @@ export function MailViews({ mail }: { mail: CaptureDetail }) {
       value: 'checks',
       name: 'Checks',
       view: () => (
-        <Suspense fallback={null}>
+        <LazyPart>
           <Checks mail={mail} />
-        </Suspense>
+        </LazyPart>
       ),
     },
     { value: 'code', name: 'Test code', view: () => <TestCode mail={mail} /> },
