@@ -1,12 +1,12 @@
 /** The sender domains: how each stands, and what is wrong first. What is looked for stands in the address. */
 import { useQuery } from '@tanstack/react-query';
-import { Globe, Plus, SearchX } from 'lucide-react';
+import { Globe, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { DOMAINS, listDomains } from '../../api/domains.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button } from '../../components/button.tsx';
 import { MoreButton } from '../../components/more-button.tsx';
-import { Notice } from '../../components/notice.tsx';
+import { NothingFound, Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
@@ -43,9 +43,7 @@ export function DomainsPlace() {
       ) : items.length > 0 ? (
         <DomainList domains={[...items].sort(worstFirst)} isOld={list.isOld} />
       ) : q !== '' ? (
-        <Notice title="No domain matches" icon={<SearchX aria-hidden />}>
-          <Button onClick={() => onWords('')}>Show all domains</Button>
-        </Notice>
+        <NothingFound title="No domain matches" words={q} all="Show all domains" onAll={() => onWords('')} />
       ) : (
         <Notice title="No sender domain yet" icon={<Globe aria-hidden />}>
           <p className="mb-3">

@@ -1,15 +1,16 @@
 /** The list of the inbox, or what is said where it is empty: how to send a first mail, or how to see more. */
-import { Inbox, SearchX } from 'lucide-react';
+import { Inbox } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Button } from '../../components/button.tsx';
 import { ListState } from '../../components/list-state.tsx';
-import { Notice } from '../../components/notice.tsx';
+import { NothingFound, Notice } from '../../components/notice.tsx';
 import { ROW_PX } from './capture-row.tsx';
 import { FirstMail } from './first-mail.tsx';
 import type { Captures } from './use-captures.ts';
 
 export function InboxList(props: {
   captures: Captures;
+  /** What is looked for. */
+  words: string;
   /** Something is looked for: nothing found does not mean that there is nothing. */
   isNarrowed: boolean;
   /** How to send a first mail is said here, because there is no room beside the list. */
@@ -18,9 +19,7 @@ export function InboxList(props: {
   children: ReactNode;
 }) {
   const empty = props.isNarrowed ? (
-    <Notice title="Nothing found" icon={<SearchX aria-hidden />}>
-      <Button onClick={props.onEverything}>Show all mail</Button>
-    </Notice>
+    <NothingFound title="Nothing found" words={props.words} all="Show all mail" onAll={props.onEverything} />
   ) : props.showsFirst ? (
     <FirstMail />
   ) : (

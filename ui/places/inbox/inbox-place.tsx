@@ -147,6 +147,7 @@ export function InboxPlace() {
             />
             <InboxList
               captures={captures}
+              words={q}
               isNarrowed={q !== '' || inbox !== undefined}
               showsFirst={!twoPanes}
               onEverything={() => void navigate({ to: '/inbox' })}

@@ -1,11 +1,10 @@
 /** Sites by age, the most waiting first: a table, where there is less room a list. */
-import { CheckCheck, SearchX } from 'lucide-react';
+import { CheckCheck } from 'lucide-react';
 import { useRef } from 'react';
 import type { QueueAnswer } from '../../../src/client/api-types.ts';
-import { Button } from '../../components/button.tsx';
 import { WIDE_TABLE } from '../../components/data-table.tsx';
 import { useMedia } from '../../components/media.ts';
-import { Notice } from '../../components/notice.tsx';
+import { NothingFound, Notice } from '../../components/notice.tsx';
 import { SearchInput } from '../../components/search-box.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { SiteItem, SiteTableRow } from './site-row.tsx';
@@ -46,9 +45,7 @@ export function SitesView({
         />
       </div>
       {rows.length === 0 ? (
-        <Notice title="Nothing found" icon={<SearchX aria-hidden />}>
-          <Button onClick={() => onText('')}>Show all sites</Button>
-        </Notice>
+        <NothingFound title="Nothing found" words={text} all="Show all sites" onAll={() => onText('')} />
       ) : isTable ? (
         <table className="w-full table-fixed border-collapse text-left tabular-nums">
           <thead className="border-line border-b text-soft text-xs">

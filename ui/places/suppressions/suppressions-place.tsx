@@ -4,13 +4,13 @@
  */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Ban, Plus, SearchX, Upload } from 'lucide-react';
+import { Ban, Plus, Upload } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { ME, mayDo } from '../../api/me.ts';
 import { listSuppressions, SUPPRESSIONS } from '../../api/suppressions.ts';
 import { Button } from '../../components/button.tsx';
 import { MoreButton } from '../../components/more-button.tsx';
-import { Notice } from '../../components/notice.tsx';
+import { NothingFound, Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
@@ -72,9 +72,7 @@ export function SuppressionsPlace() {
       ) : list.hasMore ? (
         <p className="text-soft">Nothing found so far.</p>
       ) : q !== '' ? (
-        <Notice title="No suppression matches" icon={<SearchX aria-hidden />}>
-          <Button onClick={() => onWords('')}>Show all</Button>
-        </Notice>
+        <NothingFound title="No suppression matches" words={q} all="Show all" onAll={() => onWords('')} />
       ) : (
         <Notice title="No suppressions yet" icon={<Ban aria-hidden />}>
           An address is added by itself when mail to it bounces permanently, or when its reader complains or

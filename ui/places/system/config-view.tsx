@@ -1,12 +1,10 @@
 /** The settings in force: value, where it comes from, what it means; what was set stands first. Secrets are never shown. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { SearchX } from 'lucide-react';
 import type { ConfigItem } from '../../../src/client/api-types.ts';
 import { getConfig } from '../../api/system.ts';
-import { Button } from '../../components/button.tsx';
 import { type Columns, DataTable } from '../../components/data-table.tsx';
-import { Notice } from '../../components/notice.tsx';
+import { NothingFound } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { Sentence } from '../../components/sentence.tsx';
@@ -31,9 +29,7 @@ export function ConfigView() {
         <SearchBox words={q} label="Find a setting" placeholder="Key, value or meaning" onWords={search} />
       </div>
       {rows.length === 0 ? (
-        <Notice title="Nothing found" icon={<SearchX aria-hidden />}>
-          <Button onClick={() => search('')}>Show all settings</Button>
-        </Notice>
+        <NothingFound title="Nothing found" words={q} all="Show all settings" onAll={() => search('')} />
       ) : (
         <DataTable label="Settings" columns={COLUMNS} rows={rows} keyOf={({ Key }) => Key} />
       )}

@@ -1,7 +1,7 @@
 /** The templates, newest first: their names, whose mail they are for, and when they were changed. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { FileText, Plus, SearchX } from 'lucide-react';
+import { FileText, Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { TemplateSummary } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
@@ -9,7 +9,7 @@ import { listTemplates, TEMPLATES } from '../../api/templates.ts';
 import { Button } from '../../components/button.tsx';
 import { type Columns, DataTable } from '../../components/data-table.tsx';
 import { MoreButton } from '../../components/more-button.tsx';
-import { Notice } from '../../components/notice.tsx';
+import { NothingFound, Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
@@ -51,9 +51,7 @@ export function TemplatesPlace() {
           {found === undefined ? (
             <NotYet error={list.error} onAgain={list.again} />
           ) : found.length === 0 && !list.hasMore && !list.isOld ? (
-            <Notice title="No template matches" icon={<SearchX aria-hidden />}>
-              <Button onClick={() => onWords('')}>Show all</Button>
-            </Notice>
+            <NothingFound title="No template matches" words={q} all="Show all" onAll={() => onWords('')} />
           ) : (
             <DataTable
               label="Templates"

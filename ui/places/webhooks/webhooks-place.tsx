@@ -4,14 +4,14 @@
  */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { Plus, SearchX, Webhook } from 'lucide-react';
+import { Plus, Webhook } from 'lucide-react';
 import { useState } from 'react';
 import type { WebhookDetail } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { listWebhooks, WEBHOOKS } from '../../api/webhooks.ts';
 import { Button } from '../../components/button.tsx';
 import { type Columns, DataTable } from '../../components/data-table.tsx';
-import { Notice } from '../../components/notice.tsx';
+import { NothingFound, Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { SearchInput } from '../../components/search-box.tsx';
 import { Status } from '../../components/status.tsx';
@@ -54,9 +54,7 @@ export function WebhooksPlace() {
       {rows === undefined ? (
         <NotYet error={list.error} onAgain={list.again} />
       ) : rows.length === 0 && q !== '' ? (
-        <Notice title="No webhook matches" icon={<SearchX aria-hidden />}>
-          <Button onClick={() => onText('')}>Show all webhooks</Button>
-        </Notice>
+        <NothingFound title="No webhook matches" words={q} all="Show all webhooks" onAll={() => onText('')} />
       ) : rows.length === 0 ? (
         <Notice title="No webhooks yet" icon={<Webhook aria-hidden />}>
           <p className="mb-3">

@@ -1,6 +1,6 @@
 /** The people who may sign in: their role, their domains, when they signed in last. For operators. */
 import { useQuery } from '@tanstack/react-query';
-import { Plus, SearchX, Users } from 'lucide-react';
+import { Plus, Users } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Person } from '../../../../src/client/api-types.ts';
 import { listPeople } from '../../../api/access.ts';
@@ -10,7 +10,7 @@ import { Address } from '../../../components/addresses.tsx';
 import { Button } from '../../../components/button.tsx';
 import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { MoreButton } from '../../../components/more-button.tsx';
-import { Notice } from '../../../components/notice.tsx';
+import { NothingFound, Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../../components/search-box.tsx';
@@ -46,9 +46,12 @@ export function PeopleView({ me }: { me: Me }) {
         </div>
       )}
       {found.length === 0 && search.words !== '' ? (
-        <Notice title="Nobody matches" icon={<SearchX aria-hidden />}>
-          <Button onClick={() => search.onWords('')}>Show all people</Button>
-        </Notice>
+        <NothingFound
+          title="Nobody matches"
+          words={search.words}
+          all="Show all people"
+          onAll={() => search.onWords('')}
+        />
       ) : items.length === 0 ? (
         <Notice title="Nobody can sign in yet" icon={<Users aria-hidden />}>
           Add the first person here, or with{' '}

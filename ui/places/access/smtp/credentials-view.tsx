@@ -1,6 +1,6 @@
 /** User names and passwords for programs that send by SMTP: for which domain each is, who made it, and where to connect. */
 import { useQueryClient } from '@tanstack/react-query';
-import { Plus, SearchX, Server, Trash2 } from 'lucide-react';
+import { Plus, Server, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, SmtpCredential } from '../../../../src/client/api-types.ts';
 import { listCredentials, removeCredential } from '../../../api/access.ts';
@@ -8,7 +8,7 @@ import { Button, IconButton } from '../../../components/button.tsx';
 import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { MoreButton } from '../../../components/more-button.tsx';
 import { NameDialog } from '../../../components/name-dialog.tsx';
-import { Notice } from '../../../components/notice.tsx';
+import { NothingFound, Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../../components/search-box.tsx';
@@ -48,9 +48,12 @@ export function CredentialsView({ me }: { me: Me }) {
         </div>
       )}
       {found.length === 0 && search.words !== '' ? (
-        <Notice title="No SMTP credential matches" icon={<SearchX aria-hidden />}>
-          <Button onClick={() => search.onWords('')}>Show all SMTP credentials</Button>
-        </Notice>
+        <NothingFound
+          title="No SMTP credential matches"
+          words={search.words}
+          all="Show all SMTP credentials"
+          onAll={() => search.onWords('')}
+        />
       ) : items.length === 0 ? (
         <Notice title="No SMTP credentials yet" icon={<Server aria-hidden />}>
           Programs that send by SMTP (shops, printers, other mail servers) need a user name and a password. A

@@ -1,5 +1,5 @@
 /** Tokens: what each may do, for which domains, when it was used last; below each what was made with it. */
-import { KeyRound, Plus, SearchX } from 'lucide-react';
+import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Token } from '../../../../src/client/api-types.ts';
 import { listTokens } from '../../../api/access.ts';
@@ -8,7 +8,7 @@ import { Button } from '../../../components/button.tsx';
 import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { CheckField } from '../../../components/field.tsx';
 import { MoreButton } from '../../../components/more-button.tsx';
-import { Notice } from '../../../components/notice.tsx';
+import { NothingFound, Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../../components/search-box.tsx';
@@ -62,9 +62,12 @@ export function TokensView({ me }: { me: Me }) {
         </div>
       )}
       {found.length === 0 && search.words !== '' ? (
-        <Notice title="No token matches" icon={<SearchX aria-hidden />}>
-          <Button onClick={() => search.onWords('')}>Show all tokens</Button>
-        </Notice>
+        <NothingFound
+          title="No token matches"
+          words={search.words}
+          all="Show all tokens"
+          onAll={() => search.onWords('')}
+        />
       ) : shown.length === 0 ? (
         <Notice title="No tokens yet" icon={<KeyRound aria-hidden />}>
           {mayChange
