@@ -169,6 +169,11 @@ describe.skipIf(!hasBrowser)('every place', () => {
       await page.emulateMedia({ media: 'print' });
       expect([path, await page.evaluate(isCut)]).toEqual([path, false]);
       expect(await page.getByRole('link', { name: 'Overview' }).count()).toBe(0);
+      // What is pressed, and what is folded, such as the conversation of two servers.
+      expect(await page.getByRole('button', { name: /now|Copy|More/ }).count()).toBe(0);
+      expect(await page.getByText('MAIL FROM').count()).toBe(
+        await page.getByText('MAIL FROM').filter({ visible: true }).count(),
+      );
       expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('light');
       await page.emulateMedia({ media: 'screen' });
     }

@@ -13,7 +13,7 @@ export function BackLink({ to, label, keys }: { to: Lists; label: string; keys?:
       activeOptions={{ exact: true }}
       aria-label={label}
       title={keys === undefined ? label : `${label} (${keys})`}
-      className="-ml-2 grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
+      className="-ml-2 grid size-8 shrink-0 place-items-center rounded-md print:hidden text-soft hover:bg-hover hover:text-ink"
     >
       <ArrowLeft size={16} aria-hidden />
     </Link>

@@ -16,7 +16,7 @@ export function Button({ look = 'plain', className = '', ...rest }: ButtonProps)
     <button
       type="button"
       {...rest}
-      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border px-3 py-1 disabled:opacity-50 ${SHAPES[look]} ${className}`}
+      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border print:hidden px-3 py-1 disabled:opacity-50 ${SHAPES[look]} ${className}`}
     />
   );
 }
@@ -43,7 +43,7 @@ export function IconButton({
       aria-label={label}
       {...(keys === undefined ? {} : { 'aria-keyshortcuts': keys })}
       title={keys === undefined ? label : `${label} (${keys})`}
-      className={`inline-grid size-8 shrink-0 place-items-center rounded-md disabled:opacity-40 ${tone} ${className}`}
+      className={`inline-grid size-8 shrink-0 place-items-center rounded-md print:hidden disabled:opacity-40 ${tone} ${className}`}
     >
       {children}
     </button>

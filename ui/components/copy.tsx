@@ -20,7 +20,7 @@ export function CopyButton({ text, label, words }: { text: string; label: string
       onClick={copy}
       aria-label={done ? 'Copied' : label}
       title={label}
-      className={`inline-flex min-h-8 min-w-8 shrink-0 items-center justify-center gap-1.5 rounded-md px-1.5 hover:bg-hover ${done ? 'text-good' : 'text-soft hover:text-ink'}`}
+      className={`inline-flex min-h-8 min-w-8 shrink-0 items-center justify-center gap-1.5 rounded-md print:hidden px-1.5 hover:bg-hover ${done ? 'text-good' : 'text-soft hover:text-ink'}`}
     >
       <Icon size={14} aria-hidden />
       {words}

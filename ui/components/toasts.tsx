@@ -48,7 +48,7 @@ export function Toasts() {
   return (
     <div
       role="status"
-      className="pointer-events-none fixed inset-x-0 bottom-18 z-40 min-[44rem]:bottom-4 grid justify-items-center gap-2 px-4"
+      className="pointer-events-none fixed inset-x-0 bottom-18 z-40 min-[44rem]:bottom-4 grid justify-items-center gap-2 print:hidden px-4"
     >
       {toasts.map(({ id, text, action }) => (
         <div
