@@ -1849,6 +1849,10 @@ export type WebhookCall = {
     | 'path_blocked'
     | 'path_unblocked'
     | 'suppression_removed';
+  /** null = the event is of no message, the message was deleted, or `events:read` is missing */
+  MessageID: string | null;
+  /** As `MessageID`; null also of what concerns all recipients */
+  Recipient: string | null;
   Status: 'Pending' | 'Sending' | 'Succeeded' | 'Failed';
   Tries: number;
   /** Of the last try; 0 = no answer */
@@ -1900,6 +1904,10 @@ export type WebhookCallDetail = {
     | 'path_blocked'
     | 'path_unblocked'
     | 'suppression_removed';
+  /** null = the event is of no message, the message was deleted, or `events:read` is missing */
+  MessageID: string | null;
+  /** As `MessageID`; null also of what concerns all recipients */
+  Recipient: string | null;
   Status: 'Pending' | 'Sending' | 'Succeeded' | 'Failed';
   Tries: number;
   /** Of the last try; 0 = no answer */

@@ -66,7 +66,10 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     await page.reload();
     const call = page.getByRole('list', { name: 'Calls' }).getByRole('listitem').first();
     await call.getByText('Taken').waitFor();
+    await call.getByText('ann@example.net').waitFor();
     await call.locator('summary').click();
+    const link = call.getByRole('link', { name: 'show the message' });
+    expect(await link.getAttribute('href')).toBe(`/messages/${message}`);
     await call.getByText(`"MessageID": "${message}"`).waitFor();
     const before = receiver.taken.length;
     await call.getByRole('button', { name: 'Call again' }).click();

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { command } from './commands.ts';
-import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
+import { addDomain, fileScope, type Instance, makeToken, startInstance, until } from './harness.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
 const scope = fileScope();
@@ -141,9 +141,9 @@ describe('a webhook call', () => {
   });
 
   it('that is never answered leaves zero, nothing and the placeholder, with the number of the try', async () => {
-    const { receiver, send, record, detail, id, token } = await subscribed('delivery');
+    const { receiver, send, record, detail, id, token, domain } = await subscribed('delivery');
     receiver.answer('drop');
-    await send('delivered@simulator.test');
+    const sent = await send('delivered@simulator.test');
     await until('three tries were made', async () => (await record()).LastResponseTryCounter === 3);
     expect(await record()).toMatchObject({
       LastResponseCode: 0,
@@ -153,7 +153,12 @@ describe('a webhook call', () => {
     });
     expect((await detail()).LastError).not.toBe('');
     const { Items } = (await server.call('GET', `/webhooks/${id}/deliveries`, { token })).json;
-    expect(Items).toMatchObject([{ Status: 'Failed', Tries: 3, ResponseCode: 0 }]);
+    const whose = { MessageID: sent, Recipient: 'delivered@simulator.test' };
+    expect(Items).toMatchObject([{ Status: 'Failed', Tries: 3, ResponseCode: 0, ...whose }]);
+    // Who may not read events is told nothing of the event.
+    const closed = await makeToken(server, { Domains: [domain], Scopes: ['webhooks:read'] });
+    const seen = await server.call('GET', `/webhooks/${id}/deliveries`, { token: closed });
+    expect(seen.json.Items).toMatchObject([{ Tries: 3, MessageID: null, Recipient: null }]);
     receiver.answer({ status: 200 });
     const replayed = await server.call('POST', `/webhooks/${id}/replay`, {
       token,

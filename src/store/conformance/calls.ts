@@ -279,6 +279,8 @@ export function describeCalls({ store }: Suite): void {
         eventSeq: call.event.seq,
         eventId: call.event.id,
         eventKind: 'accepted',
+        messageId: call.event.message?.id,
+        recipient: call.event.recipient,
         state: 'failed',
         tries: 10,
         responseCode: 500,

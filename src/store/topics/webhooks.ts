@@ -60,6 +60,9 @@ export interface CallLogEntry {
   eventSeq: number;
   eventId: string;
   eventKind: EventKind;
+  /** Of the event; null = it is of no message, or of one that was deleted. */
+  messageId: string | null;
+  recipient: string | null;
   state: 'pending' | 'sending' | 'succeeded' | 'failed';
   tries: number;
   /** Of the last try, with its body and error. */

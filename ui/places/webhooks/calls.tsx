@@ -1,5 +1,6 @@
 /** The calls of a webhook, newest first: what came of each; unfolded, what it carried and what was answered. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import type { WebhookCall } from '../../../src/client/api-types.ts';
@@ -17,6 +18,7 @@ import { callWords, duration, tookText } from './health.ts';
 interface Rights {
   mayChange: boolean;
   mayReadEvents: boolean;
+  mayReadMail: boolean;
 }
 
 export function Calls({ id, ...rights }: Rights & { id: number }) {
@@ -39,19 +41,32 @@ export function Calls({ id, ...rights }: Rights & { id: number }) {
   );
 }
 
-function CallItem({ id, call, mayChange, mayReadEvents }: Rights & { id: number; call: WebhookCall }) {
+function CallItem({
+  id,
+  call,
+  mayChange,
+  mayReadEvents,
+  mayReadMail,
+}: Rights & { id: number; call: WebhookCall }) {
   const [isOpen, setOpen] = useState(false);
   const { status, words, answer } = callWords(call);
   const took = tookText(call);
   return (
     <li className="border-line border-b">
       <details className="group" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-        <summary className="grid grid-cols-[7.5rem_minmax(0,1fr)] gap-x-3 py-2 -outline-offset-2 hover:bg-hover min-[44rem]:grid-cols-[8rem_9rem_minmax(0,1fr)_12rem]">
+        <summary className="grid grid-cols-[7.5rem_minmax(0,1fr)] gap-x-3 py-2 -outline-offset-2 hover:bg-hover min-[44rem]:grid-cols-[8rem_minmax(0,1fr)_minmax(0,1fr)_12rem]">
           <span className="flex min-w-0 items-center gap-1.5">
             <ChevronRight size={14} aria-hidden className="shrink-0 text-soft group-open:rotate-90" />
             <Status status={status} words={words} />
           </span>
-          <span>{call.Event}</span>
+          <span className="min-w-0">
+            {call.Event}
+            {call.Recipient !== null && (
+              <bdi className="block truncate text-soft text-xs" title={call.Recipient}>
+                {call.Recipient}
+              </bdi>
+            )}
+          </span>
           <span className="col-start-2 line-clamp-2 text-soft empty:hidden min-[44rem]:col-start-3">
             {answer}
           </span>
@@ -69,6 +84,18 @@ function CallItem({ id, call, mayChange, mayReadEvents }: Rights & { id: number;
           <div className="grid gap-3 pt-1 pb-3 min-[44rem]:pl-5">
             <p className="text-soft text-xs">
               Queued <Instant at={call.CreatedAt} /> · last changed <Instant at={call.UpdatedAt} />
+              {call.MessageID !== null && mayReadMail && (
+                <>
+                  {' · '}
+                  <Link
+                    to="/messages/$id"
+                    params={{ id: call.MessageID }}
+                    className="text-accent hover:underline"
+                  >
+                    show the message
+                  </Link>
+                </>
+              )}
             </p>
             {mayReadEvents && <Request id={id} callId={call.DeliveryID} />}
             <div>

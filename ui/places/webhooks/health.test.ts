@@ -61,6 +61,8 @@ describe('a call', () => {
     DeliveryID: 1,
     EventID: '019ab0c1-7d3e-7000-8000-000000000000',
     Event: 'bounced',
+    MessageID: null,
+    Recipient: null,
     Status: 'Succeeded',
     Tries: 2,
     ResponseCode: 200,

@@ -73,7 +73,12 @@ export function WebhookPage() {
           {testing.isPending && <p role="status">The receiver is called. It has 15 seconds to answer.</p>}
           <FormError error={testing.error} />
           {testing.data !== undefined && !testing.isPending && <TestAnswer answer={testing.data} />}
-          <Calls id={id} mayChange={mayDo(me, 'webhooks:write')} mayReadEvents={mayDo(me, 'events:read')} />
+          <Calls
+            id={id}
+            mayChange={mayDo(me, 'webhooks:write')}
+            mayReadEvents={mayDo(me, 'events:read')}
+            mayReadMail={mayDo(me, 'email:read')}
+          />
           <Section title="Code for the receiver">
             <LazyPart>
               <ReceiverCode />

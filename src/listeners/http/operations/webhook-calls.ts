@@ -9,7 +9,7 @@ import type { Caller } from '../../../model/submission.ts';
 import type { Webhook } from '../../../model/webhook.ts';
 import { FIXED_HEADERS } from '../../../pipeline/webhooks/call.ts';
 import { callId, webhookBody } from '../../../pipeline/webhooks/payload.ts';
-import { requireScope } from '../../../policy/access/rights.ts';
+import { hasScope, requireScope } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventPlace } from '../../../store/topics/events.ts';
 import type { CallLogEntry } from '../../../store/topics/webhooks.ts';
@@ -26,6 +26,11 @@ const call = z
     Event: z
       .enum(Object.keys(EVENT_KINDS) as [EventKind, ...EventKind[]])
       .describe('As in the payload of the call'),
+    MessageID: z
+      .uuid()
+      .nullable()
+      .describe('null = the event is of no message, the message was deleted, or `events:read` is missing'),
+    Recipient: z.string().nullable().describe('As `MessageID`; null also of what concerns all recipients'),
     Status: z.enum(['Pending', 'Sending', 'Succeeded', 'Failed']),
     Tries: count,
     ResponseCode: z.int().describe('Of the last try; 0 = no answer'),
@@ -170,7 +175,7 @@ export function webhookCallOperations(deps: {
           calls,
           query.Limit,
           ({ eventSeq }) => eventSeq,
-          (entry) => toCall(entry, webhook),
+          (entry) => toCall(entry, webhook, hasScope(caller, 'events:read')),
         );
       },
     }),
@@ -192,7 +197,7 @@ export function webhookCallOperations(deps: {
             (await store.getCall({ webhookId: webhook.id, callId: Number(params.call) })),
         );
         return {
-          ...toCall(found, webhook),
+          ...toCall(found, webhook, true),
           Request: {
             URL: webhook.url,
             Headers: { ...FIXED_HEADERS, 'webhook-id': callId(found.eventId) },
@@ -204,11 +209,13 @@ export function webhookCallOperations(deps: {
   ];
 }
 
-function toCall(entry: CallLogEntry, { status }: Webhook): WebhookCall {
+function toCall(entry: CallLogEntry, { status }: Webhook, mayReadEvent: boolean): WebhookCall {
   return {
     DeliveryID: entry.id,
     EventID: entry.eventId,
     Event: entry.eventKind,
+    MessageID: mayReadEvent ? entry.messageId : null,
+    Recipient: mayReadEvent ? entry.recipient : null,
     Status: CALL_STATES[entry.state],
     Tries: entry.tries,
     ResponseCode: entry.responseCode,

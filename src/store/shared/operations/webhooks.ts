@@ -10,6 +10,9 @@ import type { ColumnValue } from '../record.ts';
 import { EVENT_VIEW_COLUMNS, EVENT_VIEW_JOINS, type EventViewRow, toEventView } from '../rows/events.ts';
 import {
   CALL,
+  LOGGED_EVENT,
+  LOGGED_JOINS,
+  type LoggedRow,
   newWebhookRow,
   toLogEntry,
   toWebhook,
@@ -179,8 +182,9 @@ export const listCalls = read(
   'measured',
   { search: true, lane: 'search' },
   function* (db, { webhookId, beforeEventSeq = Number.MAX_SAFE_INTEGER, limit }) {
-    const rows = yield* db.all<Pick<EventViewRow, 'event_id' | 'kind'>>(
-      `SELECT ${CALL.columns}, e.event_id, e.kind FROM webhook_call c {CROSS|} JOIN event e ON e.seq = c.event_seq
+    const rows = yield* db.all<LoggedRow>(
+      `SELECT ${CALL.columns}, ${LOGGED_EVENT}
+       FROM webhook_call c {CROSS|} JOIN event e ON e.seq = c.event_seq ${LOGGED_JOINS}
        WHERE c.webhook_id = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ?`,
       ...[webhookId, beforeEventSeq, limit],
     );

@@ -59,7 +59,7 @@ export function kindsCalledFor(event: string): number[] {
     .map(({ id }) => id);
 }
 
-export const CALL = record<Omit<CallLogEntry, 'eventId' | 'eventKind'>>(
+export const CALL = record<Omit<CallLogEntry, 'eventId' | 'eventKind' | 'messageId' | 'recipient'>>(
   {
     id: 'plain',
     eventSeq: 'plain',
@@ -97,6 +97,20 @@ export function toWebhook(row: WebhookRow): Webhook {
   };
 }
 
-export function toLogEntry(row: Pick<EventViewRow, 'event_id' | 'kind'>): CallLogEntry {
-  return { ...CALL.value(row), eventId: idOf(row.event_id), eventKind: eventKindCode.word(row.kind) };
+/** What a call's entry in the log says of its event, and the joins for it, all by primary key; `e` is the event. */
+export const LOGGED_EVENT = 'e.event_id, e.kind, ed.address AS recipient, em.id AS message_id';
+export const LOGGED_JOINS =
+  'LEFT JOIN delivery ed ON ed.id = e.delivery_id LEFT JOIN message em ON em.seq = e.message_seq';
+
+export function toLogEntry(row: LoggedRow): CallLogEntry {
+  return {
+    ...CALL.value(row),
+    eventId: idOf(row.event_id),
+    eventKind: eventKindCode.word(row.kind),
+    messageId: row.message_id === null ? null : idOf(row.message_id),
+    recipient: row.recipient,
+  };
 }
+
+/** `LOGGED_EVENT`. */
+export type LoggedRow = Pick<EventViewRow, 'event_id' | 'kind' | 'recipient' | 'message_id'>;
