@@ -244,10 +244,10 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await page.goto(`${url}?tab=smtp`);
     await page.getByRole('button', { name: 'New SMTP credential' }).click();
     const dialog = page.getByRole('dialog');
-    const field = dialog.getByLabel('Domain', { exact: true });
+    const field = dialog.getByLabel('Sender domain', { exact: true });
     const offered = () =>
       page.evaluate<string[]>(
-        "[...document.querySelectorAll('#found-domains option')].map((one) => one.value)",
+        "[...document.querySelectorAll('dialog datalist option')].map((one) => one.value)",
       );
     await field.fill('THER.ex');
     await expect.poll(offered).toEqual(['other.example']);

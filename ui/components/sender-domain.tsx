@@ -1,7 +1,12 @@
-/** Whose it is: one of the sender domains that a person may change. */
-import { useQuery } from '@tanstack/react-query';
-import { ME } from '../api/me.ts';
+/** Whose it is: one of the sender domains that a person may change, of many found by a part of its name. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useId } from 'react';
+import { listDomains } from '../api/domains.ts';
+import { ME, mayDo } from '../api/me.ts';
 import { Field, SelectField } from './field.tsx';
+
+/** `GET /me` names so many domains at the most. */
+const MOST_LISTED = 100;
 
 /** The only domain of the person who asks, or nothing yet. */
 export function useFirstDomain(): string {
@@ -29,8 +34,16 @@ export function SenderDomain({
     required: true,
     value,
   };
-  // GET /me names the first hundred.
-  return names.length > 0 && names.length < 100 ? (
+  const isChosen = names.length > 0 && names.length < MOST_LISTED;
+  const list = useId();
+  const found = useQuery({
+    queryKey: ['domains', 'named', value],
+    queryFn: ({ signal }) => listDomains(value.trim(), undefined, signal),
+    placeholderData: keepPreviousData,
+    enabled: me !== undefined && !isChosen && mayDo(me, 'domains:read'),
+  });
+  const isUnknown = found.data?.Items.length === 0 && !found.isPlaceholderData && value !== '';
+  return isChosen ? (
     <SelectField {...said} onChange={(event) => onValue(event.target.value)}>
       <option value="">Choose a domain</option>
       {names.map((name) => (
@@ -38,11 +51,21 @@ export function SenderDomain({
       ))}
     </SelectField>
   ) : (
-    <Field
-      {...said}
-      placeholder="example.com"
-      spellCheck={false}
-      onChange={(event) => onValue(event.target.value)}
-    />
+    <>
+      <Field
+        {...said}
+        error={error ?? (isUnknown ? 'No sender domain has this name' : undefined)}
+        placeholder="A part of its name"
+        autoComplete="off"
+        spellCheck={false}
+        list={list}
+        onChange={(event) => onValue(event.target.value)}
+      />
+      <datalist id={list}>
+        {found.data?.Items.map(({ Domain }) => (
+          <option key={Domain} value={Domain} />
+        ))}
+      </datalist>
+    </>
   );
 }

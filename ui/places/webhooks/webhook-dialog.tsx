@@ -1,14 +1,13 @@
 /** Makes a webhook, and shows its secret once; or changes one. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import type { WebhookDetail } from '../../../src/client/api-types.ts';
 import { fieldError } from '../../api/call.ts';
-import { listDomains } from '../../api/domains.ts';
-import { ME, mayDo } from '../../api/me.ts';
 import { changeWebhook, createWebhook, WEBHOOKS } from '../../api/webhooks.ts';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
+import { SenderDomain, useFirstDomain } from '../../components/sender-domain.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
 import { EventFields } from './event-fields.tsx';
 
@@ -19,10 +18,8 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: WebhookDetail; o
   const [url, setUrl] = useState(webhook?.WebhookURL ?? '');
   const [events, setEvents] = useState<readonly string[]>(webhook?.Events ?? ['all']);
   const [description, setDescription] = useState(webhook?.Description ?? '');
-  const domains = useOwnDomains(webhook === undefined);
-  const [named, setDomain] = useState<string>();
-  const domain = named ?? (domains.length === 1 ? domains[0] : '') ?? '';
-  const list = useId();
+  const first = useFirstDomain();
+  const [domain, setDomain] = useState(first);
   const saving = useMutation({
     mutationFn: async () => {
       const wanted = { WebhookURL: url.trim(), Events: events, Description: description.trim() };
@@ -73,23 +70,12 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: WebhookDetail; o
             onChange={(event) => setUrl(event.target.value)}
           />
           {webhook === undefined && (
-            <>
-              <Field
-                label="Sender domain"
-                hint="It is called for mail from this domain."
-                error={refusedDomain}
-                list={list}
-                required
-                autoComplete="off"
-                value={domain}
-                onChange={(event) => setDomain(event.target.value)}
-              />
-              <datalist id={list}>
-                {domains.map((name) => (
-                  <option key={name} value={name} />
-                ))}
-              </datalist>
-            </>
+            <SenderDomain
+              value={domain}
+              hint="It is called for mail from this domain."
+              error={refusedDomain}
+              onValue={setDomain}
+            />
           )}
           <EventFields value={events} onValue={setEvents} />
           <Field
@@ -103,15 +89,4 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: WebhookDetail; o
       )}
     </Dialog>
   );
-}
-
-/** Names of the domains that the person may name; of many the first. */
-function useOwnDomains(isAsked: boolean): readonly string[] {
-  const { data: me } = useQuery(ME);
-  const { data } = useQuery({
-    queryKey: ['domains', 'names'],
-    queryFn: ({ signal }) => listDomains('', undefined, signal),
-    enabled: isAsked && mayDo(me, 'domains:read'),
-  });
-  return (data?.Items ?? me?.Domains ?? []).map(({ Domain }) => Domain);
 }
