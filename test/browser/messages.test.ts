@@ -220,11 +220,16 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     // As a mail program copies it, and as people write it.
     await page.keyboard.press('Control+k');
     await page.keyboard.type('Grace Hopper <Gone.Hopper@FAR.test>');
+    await page.getByRole('option', { name: 'Suppressions of Gone.Hopper@FAR.test' }).waitFor();
     await page.getByRole('option', { name: 'Mail to Gone.Hopper@FAR.test' }).click();
     await rows(page).filter({ hasText: 'gone.hopper' }).first().waitFor();
     // The part before the @ is no domain, although it may look like one.
     await page.keyboard.press('Control+k');
+    // The line that is typed in stays where it is, however much is found.
+    const line = page.getByRole('combobox');
+    const before = (await line.boundingBox())?.y;
     await page.keyboard.type('gone.1906');
+    expect((await line.boundingBox())?.y).toBe(before);
     expect(await page.getByRole('option').allTextContents()).toEqual([
       'Mail whose subject holds “gone.1906”',
     ]);

@@ -13,12 +13,15 @@ const FIELD = 'input:not([type=checkbox]):enabled, select:enabled, textarea:enab
 export function Dialog({
   title,
   isWide = false,
+  isAtTop = false,
   children,
   onClose,
 }: {
   title: string;
   /** For forms with explanations. */
   isWide?: boolean;
+  /** For what grows and shrinks while somebody types: its first line stays where it is. */
+  isAtTop?: boolean;
   children: ReactNode;
   onClose(): void;
 }) {
@@ -39,7 +42,7 @@ export function Dialog({
         if (event.currentTarget.querySelector('[data-shown-once]') !== null) event.preventDefault();
       }}
       onClose={onClose}
-      className={`w-[calc(100%-2rem)] rounded-lg border ${isWide ? 'max-w-2xl' : 'max-w-md'} border-line-strong bg-raised p-4 text-left font-normal`}
+      className={`w-[calc(100%-2rem)] rounded-lg border ${isWide ? 'max-w-2xl' : 'max-w-md'} ${isAtTop ? 'mt-[12vh]' : ''} border-line-strong bg-raised p-4 text-left font-normal`}
     >
       <div className="mb-3 flex items-start justify-between gap-2">
         <h2 className="min-w-0 pt-1 font-semibold text-base">{title}</h2>

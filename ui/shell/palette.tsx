@@ -37,7 +37,7 @@ export function Palette({ onClose }: { onClose(): void }) {
     event.preventDefault();
   };
   return (
-    <Dialog title="Find" onClose={onClose}>
+    <Dialog title="Find" isAtTop onClose={onClose}>
       <input
         ref={box}
         role="combobox"
@@ -103,7 +103,11 @@ function everyTarget(text: string, all: readonly DashboardPlace[]): readonly Tar
     return [{ name: `Message ${text}`, to: `/messages/${text.toLowerCase()}`, search: {} }];
   const address = addressOf(text);
   if (address !== null)
-    return [mail(`Mail to ${address}`, address), mail(`Mail from ${address}`, `from:${address}`)];
+    return [
+      mail(`Mail to ${address}`, address),
+      mail(`Mail from ${address}`, `from:${address}`),
+      { name: `Suppressions of ${address}`, to: '/suppressions', search: { q: address } },
+    ];
   const subject = mail(
     `Mail whose subject holds “${text}”`,
     /[:@"]/.test(text) ? `subject:"${text.replaceAll('"', '')}"` : text,

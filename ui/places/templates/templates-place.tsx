@@ -45,7 +45,7 @@ export function TemplatesPlace() {
         </Notice>
       ) : (
         <>
-          <div className="flex max-w-2xl">
+          <div className="flex max-w-md">
             <SearchBox {...search} label="Find templates" placeholder="Name, domain or id" />
           </div>
           {found === undefined ? (
