@@ -68,4 +68,4 @@ export const MessageRow = memo(function MessageRow(props: {
   );
 });
 
-const COLUMNS = 'items-center grid-cols-[12rem_minmax(0,4fr)_minmax(0,6fr)_minmax(0,3fr)_5rem]';
+const COLUMNS = 'items-center grid-cols-[12rem_minmax(0,4fr)_minmax(0,5fr)_minmax(0,4fr)_5rem]';

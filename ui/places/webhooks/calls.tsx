@@ -55,7 +55,7 @@ function CallItem({
     <li className="border-line border-b">
       <details className="group" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary className="grid grid-cols-[7.5rem_minmax(0,1fr)] gap-x-3 py-2 -outline-offset-2 hover:bg-hover min-[44rem]:grid-cols-[8rem_minmax(0,1fr)_minmax(0,1fr)_12rem]">
-          <span className="flex min-w-0 items-center gap-1.5">
+          <span className="flex min-w-0 items-center gap-1.5 self-start">
             <ChevronRight size={14} aria-hidden className="shrink-0 text-soft group-open:rotate-90" />
             <Status status={status} words={words} />
           </span>
