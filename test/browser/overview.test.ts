@@ -114,6 +114,12 @@ describe.skipIf(!hasBrowser)('the overview', () => {
       ...['Provider or domain', 'Delivered', 'Delivery rate', 'Bounced', 'Failed', 'Complained'],
       'Unsubscribed',
     ]);
+    await page.getByRole('link', { name: /^Delivered to example\.net: \d$/ }).click();
+    await page.getByRole('list', { name: 'Messages' }).getByText('b@example.net').waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe(
+      'status:delivered @example.net domain:example.com since:7d',
+    );
+    await page.goBack();
     const tags = page.getByRole('table', { name: 'Tags' });
     expect(await tags.getByRole('row').filter({ hasText: 'last night' }).innerText()).toMatch(/1\s+100%/);
     const untagged = tags.getByRole('rowheader', { name: 'without a tag' });

@@ -59,8 +59,8 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
   if (SHOWN.every(({ kind }) => (counts?.[kind] ?? 0) === 0))
     return <p className="text-soft">Nothing was sent in {range.long}.</p>;
   /** Where mail of a group is found. */
-  const words = (word: string, group: string) =>
-    [`${word}:${quoted(group)}`, ...ofDomain(domain), `since:${range.value}`].join(' ');
+  const words = (...found: readonly string[]) =>
+    [...found, ...ofDomain(domain), `since:${range.value}`].join(' ');
   const messages = (q: string, text: string, label?: string) =>
     mayDo(me, 'email:read') ? (
       <Link to="/messages" search={{ q }} aria-label={label} className="text-accent underline">
@@ -79,6 +79,16 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
           label="Receiving providers"
           of="Provider or domain"
           kinds={['Delivered', 'Bounced', 'Failed', 'Complained', 'Unsubscribed']}
+          count={(group, kind, text) =>
+            // The mail to a provider of many domains cannot be searched for.
+            group.includes('.') && (kind === 'Delivered' || kind === 'Bounced' || kind === 'Failed')
+              ? messages(
+                  words(`status:${kind.toLowerCase()}`, `@${group}`),
+                  text,
+                  `${kind} to ${group}: ${text}`,
+                )
+              : text
+          }
         />
       </Section>
       {domain === undefined ? (
@@ -100,7 +110,7 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
             count={(group, kind, text) =>
               kind === 'Accepted' || kind === 'Bounced'
                 ? messages(
-                    `${kind === 'Bounced' ? 'status:bounced ' : ''}${words('domain', group)}`,
+                    words(...(kind === 'Bounced' ? ['status:bounced'] : []), `domain:${quoted(group)}`),
                     text,
                     `${kind} from ${group}: ${text}`,
                   )
@@ -119,7 +129,7 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
               group === '' ? (
                 <span className="text-soft">without a tag</span>
               ) : (
-                messages(words('tag', group), group)
+                messages(words(`tag:${quoted(group)}`), group)
               )
             }
           />
