@@ -113,7 +113,7 @@ describe('the reference', () => {
   it('names every check of the doctor', () => {
     const code = [...sources()].filter(([file]) => file.startsWith('src/policy/domains/doctor/'));
     const ids = code.flatMap(([, text]) =>
-      [...text.matchAll(/\bcheckOf\(\s*['`]([a-z0-9-]+)/g)].map((match) => match[1] ?? ''),
+      [...text.matchAll(/\bopenCheck\(\s*['`]([a-z0-9-]+)/g)].map((match) => match[1] ?? ''),
     );
     expect(new Set(ids).size).toBeGreaterThan(20);
     const page = readFileSync(join(REFERENCE, '..', 'howto', 'dns-and-doctor.md'), 'utf8');

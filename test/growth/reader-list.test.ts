@@ -137,7 +137,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/domains/dns-records.ts dkimValue',
     'policy/domains/dns-records.ts dmarcValue',
     'policy/domains/dns-records.ts quotedStrings',
-    'policy/domains/doctor/check.ts checkOf',
     'policy/domains/doctor/check.ts unanswered',
     'policy/domains/key-rotation.ts nextSelector',
     'smtp/client-envelope.ts xtext',

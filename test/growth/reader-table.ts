@@ -74,7 +74,7 @@ import {
   repeatedField,
   submittedField,
 } from '../../src/mail/header-rules.ts';
-import { parseMailboxList } from '../../src/mail/mailbox-list.ts';
+import { parseMailboxList, readQuoted } from '../../src/mail/mailbox-list.ts';
 import { bodyOf, MAX_DEPTH, readMime, walkParts } from '../../src/mail/mime-tree.ts';
 import { createPersonalTokens, targetDigest } from '../../src/mail/personal-token.ts';
 import {
@@ -468,6 +468,10 @@ export const READERS: Readonly<Record<string, Reader>> = {
     parseMailboxList(`"${text}`),
     parseMailboxList(`a: ${text};`),
     parseMailboxList(`${'\t'.repeat(text.length)}${','.repeat(text.length)}`),
+  ],
+  'mail/mailbox-list.ts readQuoted': (text) => [
+    readQuoted(`"${text}`, 0),
+    readQuoted(`"${'\\'.repeat(text.length)}`, 0),
   ],
   'mail/mime-tree.ts readMime': (text) =>
     [...mails(text), nested(text), nested(`\n--${text}`), nested(text.replace(/./gs, '--$&\n'))].map(

@@ -104,29 +104,25 @@ export async function checkDatabase(probes: InstanceProbes): Promise<DomainCheck
   const upkeep = await probes.databaseUpkeep();
   if (upkeep === null) return null;
   const { automatic, oldRows, rows, keptBy, numbersUsed } = upkeep;
-  const findings: Finding[] = [];
+  const check = openCheck('database', 'HOST', 'database');
   if (numbersUsed >= MANY_NUMBERS) {
-    findings.push({
-      severity: numbersUsed >= MOST_NUMBERS ? 'fail' : 'warn',
-      message: `The server of the database has used ${Math.round(numbersUsed * 100)} % of its transaction numbers. It refuses all writes, and so all mail, when they are used up.`,
-      fix: 'See why autovacuum does not free them (an old transaction, a prepared transaction, a replication slot, a database that nobody uses), and run vacuumdb --all --freeze.',
-    });
+    check[numbersUsed >= MOST_NUMBERS ? 'fail' : 'warn'](
+      `The server of the database has used ${Math.round(numbersUsed * 100)} % of its transaction numbers. It refuses all writes, and so all mail, when they are used up.`,
+      'See why autovacuum does not free them (an old transaction, a prepared transaction, a replication slot, a database that nobody uses), and run vacuumdb --all --freeze.',
+    );
   }
   if (!automatic) {
-    findings.push({
-      severity: 'warn',
-      message: 'Autovacuum of PostgreSQL is off: the tables grow, and the queue becomes slow.',
-      fix: 'Set autovacuum = on in postgresql.conf, and reload the server.',
-    });
+    check.warn(
+      'Autovacuum of PostgreSQL is off: the tables grow, and the queue becomes slow.',
+      'Set autovacuum = on in postgresql.conf, and reload the server.',
+    );
   } else if (oldRows >= MANY_OLD_ROWS && oldRows > rows) {
-    findings.push({
-      severity: 'warn',
-      message: `The database keeps ${oldRows} old versions of ${rows} rows: its tables grow, and the queue becomes slow.${keptBy === null ? '' : ` The oldest reader is ${showable(keptBy)}.`}`,
-      fix: 'End what keeps them: a transaction that was forgotten, a replication slot that nobody uses, a copy that takes too long. Then autovacuum removes them.',
-    });
+    check.warn(
+      `The database keeps ${oldRows} old versions of ${rows} rows: its tables grow, and the queue becomes slow.${keptBy === null ? '' : ` The oldest reader is ${showable(keptBy)}.`}`,
+      'End what keeps them: a transaction that was forgotten, a replication slot that nobody uses, a copy that takes too long. Then autovacuum removes them.',
+    );
   }
-  const record = { type: 'HOST', name: 'database', expected: '', found: [] } as const;
-  return checkOf('database', record, findings, 'The database removes old versions of rows.');
+  return check.done('The database removes old versions of rows.');
 }
 
 /** Whether a person reads mail for postmaster and abuse (RFC 2142). */
