@@ -25,6 +25,8 @@ export const long = [
   'test/scenarios/{debian,installed}-package.test.ts',
   'test/simulation/{capacity,engine,nodes-worlds,real-server,webhooks-worlds,worlds-*}.test.ts',
 ];
+/** Many tests wait for sockets and processes: one more than there are cores; more than four gain little. */
+export const maxWorkers = Math.min(4, availableParallelism() + 1);
 export const common = {
   environment: 'node',
   // For machines that do other things too; nothing here needs more than a few seconds of its own.
@@ -54,8 +56,7 @@ function temporaryPlace(): string {
 
 export default defineConfig({
   test: {
-    // Many tests wait for sockets and processes: two at least, also on one core; more than four gain little.
-    maxWorkers: Math.min(4, Math.max(2, availableParallelism())),
+    maxWorkers,
     // Files and failures, and what took unusually long: CI keeps every line.
     slowTestThreshold: 5_000,
     projects: [

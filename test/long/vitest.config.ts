@@ -3,7 +3,7 @@
  * the packages as they are installed, and every regular expression before long texts.
  */
 import { defineConfig } from 'vitest/config';
-import { common, long } from '../../vitest.config.ts';
+import { common, long, maxWorkers } from '../../vitest.config.ts';
 
 export default defineConfig({
   test: {
@@ -11,7 +11,7 @@ export default defineConfig({
     name: 'long',
     include: long,
     isolate: true,
-    maxWorkers: 2,
+    maxWorkers,
     testTimeout: 180_000,
     hookTimeout: 120_000,
   },

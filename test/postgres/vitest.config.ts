@@ -4,7 +4,7 @@
  * others.
  */
 import { defineConfig } from 'vitest/config';
-import { common } from '../../vitest.config.ts';
+import { common, maxWorkers } from '../../vitest.config.ts';
 
 /** About files of SQLite, about what no store takes part in, or a hundred servers' worth of work. */
 const OTHERS = [
@@ -13,12 +13,13 @@ const OTHERS = [
     'client-package',
     'client-shapes',
     'client-testing',
+    'command-table',
+    'crowding',
     'debian-package',
-    'dev-clients',
-    'doctor',
   ],
-  ...['failure-words', 'first-ten-minutes', 'https', 'installed-package', 'receive-webhooks', 'refusals'],
-  ...['rollback', 'sandbox-inboxes', 'setup', 'team-sandbox', 'tls-ladder'],
+  ...['delivery-hosts', 'demo', 'dev-clients', 'doctor', 'failure-words', 'first-ten-minutes', 'https'],
+  ...['installed-package', 'peers-get-wrong', 'receive-webhooks', 'reference-page', 'refusals', 'rollback'],
+  ...['sandbox-inboxes', 'setup', 'team-sandbox', 'test-mail-in-ci', 'tls-ladder'],
 ].map((name) => `test/scenarios/${name}.test.ts`);
 
 export default defineConfig({
@@ -29,7 +30,7 @@ export default defineConfig({
     exclude: OTHERS,
     globalSetup: ['src/store/postgres/test-server.ts'],
     isolate: true,
-    maxWorkers: 2,
+    maxWorkers,
     testTimeout: 180_000,
     hookTimeout: 120_000,
   },

@@ -174,11 +174,12 @@ export async function startInstance(scope: Scope, options: InstanceOptions = {})
     ...(options.clock === undefined ? {} : { clock: options.clock, storeThreads: 0 as const }),
   });
   let stopped: Promise<void> | null = null;
-  const stop = () => {
-    stopped ??= server.stop(5_000);
+  const stop = (patienceMs: number) => {
+    stopped ??= server.stop(patienceMs);
     return stopped;
   };
-  scope.defer(stop);
+  // Nothing looks at what is cut off here, so far ends that do not answer are not waited for.
+  scope.defer(() => stop(100));
   const call = (method: string, path: string, given: CallOptions = {}) =>
     request(method, `${server.localUrl}/api/v1${path}`, { token: server.adminToken, ...given });
   const details = async (messageId: string): Promise<MessageFacts> => {
@@ -214,7 +215,7 @@ export async function startInstance(scope: Scope, options: InstanceOptions = {})
         const open = ['Queued', 'Sending', 'Deferred', 'Held', 'Scheduled'];
         return facts.Recipients.some(({ Status }) => open.includes(Status)) ? null : facts;
       }),
-    stop,
+    stop: () => stop(5_000),
   };
 }
 
