@@ -36,3 +36,17 @@ it('destroys a connection that ends before', async () => {
   socket.push(null);
   await expect.poll(() => socket.destroyed).toBe(true);
 });
+
+it('looks at each octet once, also where records are empty and octets come alone', async () => {
+  const socket = new Duplex({ read: () => undefined });
+  onHello(socket, () => expect.unreachable());
+  const octets = Array.from({ length: 2800 }, () => record()).flat();
+  socket.push(Buffer.from([...record(1, 255, 255, 255), ...octets]));
+  await nextTurn();
+  const before = process.cpuUsage().user;
+  for (const octet of octets.slice(0, 2300)) {
+    socket.push(Buffer.of(octet));
+    await nextTurn();
+  }
+  expect(process.cpuUsage().user - before).toBeLessThan(120_000);
+});

@@ -18,6 +18,7 @@ const MAX_HELLO_BYTES = 16 * 1024;
  */
 export function onHello(socket: Duplex, then: (first: number) => void): void {
   let held = Buffer.alloc(0);
+  const isWhole = createHelloReader();
   const left = () => socket.destroy();
   socket.on('readable', look);
   socket.once('end', left);
@@ -27,7 +28,7 @@ export function onHello(socket: Duplex, then: (first: number) => void): void {
     if (chunk === null) return;
     held = Buffer.concat([held, chunk]);
     const [first] = held;
-    if (first === undefined || !isWhole(held)) return;
+    if (first === undefined || !isWhole(chunk)) return;
     socket.off('readable', look);
     socket.off('end', left);
     socket.unshift(held);
@@ -35,20 +36,38 @@ export function onHello(socket: Duplex, then: (first: number) => void): void {
   }
 }
 
-/** The message may be divided among several records (RFC 8446 §5.1). */
-function isWhole(held: Buffer): boolean {
-  if (held.length >= MAX_HELLO_BYTES) return true;
-  const parts: Buffer[] = [];
-  for (let at = 0; at < held.length; ) {
-    if (held[at] !== TLS_HANDSHAKE) return true;
-    if (at + RECORD_HEADER_BYTES > held.length) return false;
-    const start = at + RECORD_HEADER_BYTES;
-    at = start + held.readUInt16BE(at + 3);
-    parts.push(held.subarray(start, at));
+/**
+ * Whether there is nothing more to wait for, with what came now. The message may be divided among several records (RFC 8446
+ * §5.1). Each octet is looked at once, for each may come alone.
+ */
+function createHelloReader(): (chunk: Uint8Array) => boolean {
+  let read = 0;
+  /** Of the record: octets of its header that have come, and octets of its content that have not. */
+  let header = 0;
+  let content = 0;
+  /** Of the message: octets that have come, and its length as far as that has come. */
+  let message = 0;
+  let length = 0;
+
+  return (chunk) => {
+    for (const octet of chunk) if (isLast(octet)) return true;
+    return false;
+  };
+
+  function isLast(octet: number): boolean {
+    read += 1;
+    if (read >= MAX_HELLO_BYTES) return true;
+    if (header < RECORD_HEADER_BYTES) {
+      if (header === 0 && octet !== TLS_HANDSHAKE) return true;
+      header += 1;
+      if (header >= RECORD_HEADER_BYTES - 1) content = content * 256 + octet;
+    } else {
+      content -= 1;
+      // Its first octet says what kind of message it is.
+      if (message > 0 && message < MESSAGE_HEADER_BYTES) length = length * 256 + octet;
+      message += 1;
+    }
+    if (header === RECORD_HEADER_BYTES && content === 0) header = 0;
+    return message >= MESSAGE_HEADER_BYTES + length;
   }
-  const message = Buffer.concat(parts);
-  return (
-    message.length >= MESSAGE_HEADER_BYTES &&
-    message.length >= MESSAGE_HEADER_BYTES + message.readUIntBE(1, 3)
-  );
 }
