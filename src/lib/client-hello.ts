@@ -1,8 +1,11 @@
 /**
  * Waits for what a client says first: with TLS, for the whole message with which its handshake begins (RFC 8446 §4.1.2). Only
- * the answer to that is costly, so that who begins handshakes in turns can know that a turn is not spent waiting.
+ * the answer to that is costly, so that who begins handshakes in turns can know that a turn is not spent waiting. Then makes the
+ * handshake.
  */
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket, type TLSSocketOptions } from 'node:tls';
 
 /** The first octet of a connection that begins with TLS (RFC 8446 §5.1). */
 export const TLS_HANDSHAKE = 0x16;
@@ -34,6 +37,26 @@ export function onHello(socket: Duplex, then: (first: number) => void): void {
     socket.unshift(held);
     then(first);
   }
+}
+
+/** TLS over `plain`, for its server; it is destroyed with it, and at once if the client leaves before it is `secured`. */
+export function beginTls(
+  plain: Socket,
+  options: TLSSocketOptions,
+  secured: (socket: TLSSocket) => void,
+): TLSSocket {
+  const socket = new TLSSocket(plain, { ...options, isServer: true });
+  const left = () => socket.destroy();
+  socket.once('end', left);
+  // Where the client had left by now, this one ends, and TLS hears nothing of it.
+  plain.once('end', left);
+  socket.once('close', () => plain.destroy());
+  socket.once('secure', () => {
+    socket.off('end', left);
+    plain.off('end', left);
+    secured(socket);
+  });
+  return socket;
 }
 
 /**

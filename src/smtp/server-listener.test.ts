@@ -1,11 +1,14 @@
 /** Places and memory of a listener that some fill: who must log in and does not makes room, and nobody has all of it. */
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { duplexPair } from 'node:stream';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { expect, it } from 'vitest';
 import { openLineClient } from '../../test/fakes/smtp-line-client.ts';
 import { createTestCa } from '../../test/fakes/test-certificates.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/log.ts';
+import { nextTurn } from '../lib/turns.ts';
 import { createVirtualClock } from '../lib/virtual-clock.ts';
 import { createSmtpPorts } from './server-listener.ts';
 import { SERVER_LIMITS, type ServerHandler } from './server-types.ts';
@@ -205,8 +208,9 @@ it('names who begins with TLS where it may not, without it where it must, or wit
 
 it('takes handshakes and input that come at once in turns of their addresses', async () => {
   let nowMs = 0;
+  let stepMs = 5;
   // Each piece of work takes all of a turn.
-  const clock = { ...systemClock, monotonicMs: () => (nowMs += 5) };
+  const clock = { ...systemClock, monotonicMs: () => (nowMs += stepMs) };
   const context = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
   const accepted: string[] = [];
   const taken: string[] = [];
@@ -238,5 +242,16 @@ it('takes handshakes and input that come at once in turns of their addresses', a
   await expect.poll(() => taken).toHaveLength(7);
   expect(taken.indexOf('127.0.0.2')).toBeLessThan(4);
   for (const one of secure) one.destroy();
+
+  // Who leaves before its turn has come is not waited for.
+  const [near, far] = duplexPair();
+  connectTls({ socket: near }).on('error', () => undefined);
+  const [hello] = await once(far, 'data');
+  stepMs = 50;
+  const leaving = connect(port, '127.0.0.1').resume().end(hello);
+  await once(leaving, 'finish');
+  for (let turns = 0; turns < 20; turns++) await nextTurn();
+  stepMs = 5;
+  await expect.poll(() => leaving.closed, { timeout: 5_000 }).toBe(true);
   await ports.stop(0);
 });

@@ -7,9 +7,9 @@
  * that are arriving are finished; all other peers get a 421.
  */
 import { createServer, type Server, type Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { createByteBudget } from '../lib/byte-budget.ts';
-import { onHello } from '../lib/client-hello.ts';
+import { beginTls, onHello } from '../lib/client-hello.ts';
 import { atMost, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { plainIp } from '../lib/loopback.ts';
@@ -404,24 +404,19 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
 
       function begin(): void {
         if (plain.destroyed) return;
-        const socket = new TLSSocket(plain, { isServer: true, secureContext });
-        socket.on('error', (error: NodeJS.ErrnoException) => {
-          isNone ||= !isDone && NO_TLS.has(error.code ?? '');
-          log.debug({ err: error }, 'a TLS connection failed');
-        });
-        socket.once('close', () => plain.destroy());
-        // The socket must be read, or a peer that closes now is not noticed; there is no data before `secure`.
-        const left = () => socket.destroy();
-        socket.once('end', left);
-        socket.resume();
-        socket.once('secure', () => {
+        const socket = beginTls(plain, { secureContext }, () => {
           isDone = true;
           timer.cancel();
-          socket.off('end', left);
           socket.pause();
           const { name } = socket.getCipher();
           resolve({ socket, facts: { protocol: socket.getProtocol() ?? 'TLS', cipher: name } });
         });
+        socket.on('error', (error: NodeJS.ErrnoException) => {
+          isNone ||= !isDone && NO_TLS.has(error.code ?? '');
+          log.debug({ err: error }, 'a TLS connection failed');
+        });
+        // It must be read, or a peer that closes now is not noticed; there is no data before it is secure.
+        socket.resume();
       }
     });
   }

@@ -18,8 +18,8 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { type SecureContext, TLSSocket } from 'node:tls';
-import { onHello, TLS_HANDSHAKE } from '../../lib/client-hello.ts';
+import type { SecureContext } from 'node:tls';
+import { beginTls, onHello, TLS_HANDSHAKE } from '../../lib/client-hello.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { isLoopbackAddress } from '../../lib/loopback.ts';
@@ -122,15 +122,9 @@ export function createSecurePort(
 
   function shake(socket: Socket, timer: Timer, secureContext: SecureContext): void {
     if (socket.destroyed) return;
-    const inner = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: PROTOCOLS });
-    inner.on('error', (err) => log.debug({ err }, 'a TLS connection failed'));
-    inner.once('close', () => socket.destroy());
     // Half-open connections are allowed, so one whose client leaves during the handshake would stay until its time is over.
-    const left = () => inner.destroy();
-    inner.once('end', left);
-    inner.once('secure', () => {
+    const inner = beginTls(socket, { secureContext, ALPNProtocols: PROTOCOLS }, () => {
       timer.cancel();
-      inner.off('end', left);
       // Only a tls.Server clears this timeout, and HTTP/2 would wait for it.
       Object.assign(inner, { secureConnecting: false });
       if (inner.alpnProtocol === 'h2') {
@@ -142,6 +136,7 @@ export function createSecurePort(
         for (const serve of serveHttp1) serve.call(server, inner);
       }
     });
+    inner.on('error', (err) => log.debug({ err }, 'a TLS connection failed'));
   }
 
   /**
