@@ -86,10 +86,11 @@ export function judgeReturnPath(params: {
           ? `${host} has no MX record, so bounces go to its own address, which may be another server.`
           : toNowhere
             ? `The MX record of ${host} names ${bounceDomain}, which has no address, so bounces of this domain's mail are lost.`
-            : `The MX records of ${host} do not name ${server}, so bounces go elsewhere.`, // One more record beside them would lead a part of the other mail here.
+            : `The MX records of ${host} do not name ${server}, so bounces go elsewhere.`,
         records.length === 0 || toNowhere
           ? fix
-          : `Replace the MX records of ${host} by one with the value 10 ${server}. If other mail goes there, set ReturnPathHost to a host that takes no other mail.`,
+          : // One more record beside them would lead a part of the other mail here.
+            `Replace the MX records of ${host} by one with the value 10 ${server}. If other mail goes there, set ReturnPathHost to a host that takes no other mail.`,
       );
     }
   }
