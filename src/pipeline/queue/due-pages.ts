@@ -7,12 +7,12 @@ const QUEUES_PER_PAGE = 1_000;
 /** Pages of at most `most` queues in total, earliest due first, after `from` where it is given. */
 export async function* dueQueuePages(
   store: Pick<Store, 'dueQueues'>,
-  { dueBefore, most, from }: { dueBefore: number; most: number; from?: QueueHint | undefined },
+  { most, from, ...due }: { dueBefore?: number; most: number; from?: QueueHint | undefined },
 ): AsyncGenerator<readonly QueueHint[], void, void> {
   let after = from;
   for (let left = most; left > 0; left -= QUEUES_PER_PAGE) {
     const limit = Math.min(left, QUEUES_PER_PAGE);
-    const page = await store.dueQueues({ dueBefore, limit, ...(after === undefined ? {} : { after }) });
+    const page = await store.dueQueues({ ...due, limit, ...(after === undefined ? {} : { after }) });
     yield page;
     if (page.length < limit) return;
     after = page.at(-1);

@@ -24,8 +24,7 @@ export async function hurry(
     'site' in mail ? siteOfQueue(queue) === mail.site : queue.recipientDomain === mail.recipientDomain;
   const deferred = 'site' in mail && mail.deferred === true;
   const left: HurriedQueue[] = [];
-  const all = { dueBefore: Number.MAX_SAFE_INTEGER, most: HURRIED_QUEUES };
-  for await (const queues of dueQueuePages(store, all))
+  for await (const queues of dueQueuePages(store, { most: HURRIED_QUEUES }))
     for (const queue of queues) if (fits(queue)) left.push({ queueId: queue.queueId });
   let hurried = 0;
   for (let looks = 0; left.length > 0 && looks < HURRIED_LOOKS; looks += 1) {

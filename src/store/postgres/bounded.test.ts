@@ -20,9 +20,11 @@ import {
 import { eventKindCode } from '../shared/codes.ts';
 import type { Store } from '../store.ts';
 import { openLink } from './engine/connections.ts';
-import { createStatements } from './engine/db.ts';
+import { createStatements, type Db } from './engine/db.ts';
 import { firstOf, keepEras, NUMBER_BITS } from './engine/eras.ts';
+import { NO_FLOOR, type Shared } from './engine/session.ts';
 import { openPostgresStore } from './open.ts';
+import { floorFor } from './queue.ts';
 import { describePostgres, type TestDatabase, testDatabase } from './test-support.ts';
 
 const QUEUES = 50;
@@ -400,6 +402,7 @@ describePostgres('the rows that an operation reads', () => {
       const ages = { rowsPerQueue: 1, ageLimitsMs: [] };
       for (let i = 0; i < 20; i += 1) {
         expect(await store.dueQueues({ dueBefore: now, limit: 1000 })).not.toEqual([]);
+        await store.dueQueues({ limit: 1000 });
         await store.waitingQueues({ now, limit: 1000, ...ages });
       }
     }, 2);
@@ -416,6 +419,15 @@ describePostgres('the rows that an operation reads', () => {
     expect((await entries()) - searched).toBeLessThan(8_000);
     await reader.exec('ROLLBACK');
     await reader.end();
+  });
+
+  it('are looked for again after a search that failed before the clock was set back', async () => {
+    const shared = { waitingFloors: { delivery: { ...NO_FLOOR }, webhook_call: { ...NO_FLOOR } } } as Shared;
+    let searches = 0;
+    const db = { all: () => Promise.reject(new Error(`search ${++searches}`)) } as object as Db;
+    for (const now of [T0, T0 + 24 * HOUR, T0])
+      await expect(floorFor(db, shared, 'delivery', now)).rejects.toThrow();
+    expect(searches).toBe(3);
   });
 
   it('grows with the leases that nodes share out, not with their square', async () => {

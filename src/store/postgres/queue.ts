@@ -70,18 +70,19 @@ export const countOf = (table: keyof typeof WAITING, w: string): string =>
 /**
  * For a search of all queues or webhooks. While some snapshot is open (a copy by pg_dump), what was claimed since stays in the
  * index: a search begins where the last one found the first rows, and all entries are looked at only now and then. What fell
- * due before the floor all the same is found then, where no hint names its queue.
+ * due before the floor all the same is found then, where no hint names its queue. `now` undefined: the floor as it is.
  */
 export async function floorFor(
   db: Db,
   { waitingFloors }: Shared,
   table: keyof typeof WAITING,
-  now: number,
+  now: number | undefined,
 ): Promise<WaitingFloor> {
   const { behindMs, renewEveryMs, wholeEveryMs } = WAITING[table];
   const floor = waitingFloors[table];
+  if (now === undefined) return floor;
   // The clock was set back.
-  if (floor.dueAt > now - behindMs / 2) Object.assign(floor, NO_FLOOR);
+  if (floor.renewedAt > now + behindMs / 2) Object.assign(floor, NO_FLOOR);
   else if (now - floor.renewedAt < renewEveryMs) return floor;
   const isWhole = now - floor.wholeAt >= wholeEveryMs;
   const from = valuesOf(isWhole ? NO_FLOOR : floor);
@@ -109,7 +110,7 @@ export const dueQueues = read('dueQueues', async (db, { dueBefore, limit, after 
     ...valuesOf(await floorFor(db, shared, 'delivery', dueBefore)),
     after?.nextDueAt ?? EARLIEST,
     after?.queueId ?? 0,
-    dueBefore,
+    dueBefore ?? Number.MAX_SAFE_INTEGER,
     limit,
   );
   return rows.map(hintOf);

@@ -82,11 +82,7 @@ async function matchingQueues(
        q.route_key AS "routeKey"
      FROM waiting w JOIN dest_queue q ON q.id = w.id JOIN name n ON n.id = q.sender_domain
      ${filter.where()} ORDER BY w.due_at, w.id LIMIT ?`,
-    ...valuesOf(
-      params.now === undefined
-        ? shared.waitingFloors.delivery
-        : await floorFor(db, shared, 'delivery', params.now),
-    ),
+    ...valuesOf(await floorFor(db, shared, 'delivery', params.now)),
     ...filter.values(),
     params.limit + 1,
   );

@@ -42,13 +42,14 @@ export const CLAIM_EXPIRED_SQL = `SELECT ${CLAIM_COLUMNS} FROM delivery d INDEXE
   WHERE d.state = 0 AND d.expires_at <= ? ORDER BY d.expires_at, d.id LIMIT ?`;
 
 export const dueQueues = read('dueQueues', 'measured', (db, params) => {
+  const { dueBefore = Number.MAX_SAFE_INTEGER } = params;
   const rows = db.all<QueueRow>(
     DUE_QUEUES_SQL,
     params.after?.nextDueAt ?? Number.MIN_SAFE_INTEGER,
     params.after?.queueId ?? 0,
     params.limit,
   );
-  return rows.filter((row) => row.due_at <= params.dueBefore).map(hintOf);
+  return rows.filter((row) => row.due_at <= dueBefore).map(hintOf);
 });
 
 export const dueAmong = read('dueAmong', 'by key', (db, { queueIds, dueBefore }) =>

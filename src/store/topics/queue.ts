@@ -109,12 +109,12 @@ export interface QueueStore {
    */
   refile(params: { tags: readonly string[]; limit: number }): Promise<{ done: boolean; moved: number }>;
   /**
-   * Queues with a queued row due at or before `dueBefore`, earliest first, after the last one of the previous page. What
-   * begins to wait when it has been due for over a minute may be found five minutes later, if no hint names its queue; the
+   * Queues with a queued row due at or before `dueBefore`, which is about now, or due at any time without it; earliest first,
+   * after the last one of the previous page. What begins to wait when it has been due for over a minute may be found five minutes later, if no hint names its queue; the
    * same applies to the searches of all queues below.
    */
   dueQueues(params: {
-    dueBefore: number;
+    dueBefore?: number;
     limit: number;
     after?: Pick<QueueHint, 'nextDueAt' | 'queueId'>;
   }): Promise<readonly QueueHint[]>;
