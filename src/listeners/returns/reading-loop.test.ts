@@ -150,13 +150,15 @@ describe('mail to an address for reports', () => {
     loop.wake();
     await expect.poll(() => spool.waiting()).not.toContain(ID(5));
     expect(spool.waiting()).toHaveLength(4);
-    for (let n = 0; n < 4; n += 1) {
+    for (let n = 0; n < 6; n += 1) {
       await expect.poll(() => held).toHaveLength(n + 1);
+      // Others who have sent nothing before.
+      if (n === 1 || n === 2) await putFrom(5 + n, `203.0.113.${5 + n}`, reports);
       held[n]?.();
     }
     await loop.idle();
     expect(read.filter((one) => !one.startsWith('5'))).toEqual([
-      ...['1 192.0.2.1', '4 198.51.100.1', '2 192.0.2.1', '3 192.0.2.1'],
+      ...['1 192.0.2.1', '4 198.51.100.1', '2 192.0.2.1', '6 203.0.113.6', '3 192.0.2.1', '7 203.0.113.7'],
     ]);
     await loop.stop();
   });

@@ -47,7 +47,7 @@ interface Pause {
 export function createReadingLoop({ reader, operatorMail, spool, clock, log, metrics }: Deps): ReadingLoop {
   const later = createRetryTimer(clock, () => wake());
   const lanes = [readingOf(false, readWaiting), readingOf(true, readReports)];
-  /** Of each sender whose reports wait, when one was read last. */
+  /** Of each sender whose reports wait, when one was read last, or when the first one came. */
   let turns = new Map<string, number>();
   let stopped = false;
   /** Messages that could not even be moved away: they stay, and are tried again at the next start. */
@@ -99,7 +99,7 @@ export function createReadingLoop({ reader, operatorMail, spool, clock, log, met
     return true;
   }
 
-  /** The oldest one that is due, of the sender whose turn was longest ago. */
+  /** The oldest one that is due, of the sender whose last turn, or whose arrival, was longest ago. */
   function nextReport(): string | null {
     const last = Math.max(0, ...turns.values());
     const waiting = new Map<string, number>();
@@ -107,7 +107,7 @@ export function createReadingLoop({ reader, operatorMail, spool, clock, log, met
     for (const id of spool.waiting()) {
       const sender = spool.reporter(id);
       if (sender === null) continue;
-      const turn = turns.get(sender) ?? 0;
+      const turn = turns.get(sender) ?? last;
       waiting.set(sender, turn);
       if ((next === null || turn < next.turn) && isDue(id)) next = { id, sender, turn };
     }
