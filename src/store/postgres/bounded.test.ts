@@ -18,10 +18,14 @@ import {
   T0,
 } from '../conformance/fixtures.ts';
 import { eventKindCode } from '../shared/codes.ts';
+import type { Session } from '../shared/operation.ts';
+import { useSandboxRule } from '../shared/operations/sandbox-rules.ts';
+import { done, resultOf } from '../shared/work.ts';
 import type { Store } from '../store.ts';
 import { openLink } from './engine/connections.ts';
 import { createStatements, type Db } from './engine/db.ts';
 import { firstOf, keepEras, NUMBER_BITS } from './engine/eras.ts';
+import { createSharedFilter } from './engine/filter.ts';
 import { NO_FLOOR, type Shared } from './engine/session.ts';
 import { openPostgresStore } from './open.ts';
 import { floorFor } from './queue.ts';
@@ -428,6 +432,19 @@ describePostgres('the rows that an operation reads', () => {
     for (const now of [T0, T0 + 24 * HOUR, T0])
       await expect(floorFor(db, shared, 'delivery', now)).rejects.toThrow();
     expect(searches).toBe(3);
+  });
+
+  it('is the same for one sandbox rule and for many that are used up', () => {
+    let asked = 0;
+    const answer = (rows?: []) => () => {
+      asked += 1;
+      return done(rows);
+    };
+    const db = { get: answer(), all: answer([]), filter: createSharedFilter };
+    const ids = Array.from({ length: 100 }, (_, i) => `rule${i}`);
+    const used = useSandboxRule({ db } as object as Session, { deliveryId: 1, ids, now: T0 });
+    expect(resultOf(used)).toBeNull();
+    expect(asked).toBe(2);
   });
 
   it('grows with the leases that nodes share out, not with their square', async () => {

@@ -77,7 +77,16 @@ export const useSandboxRule = write('useSandboxRule', 'by key', {}, function* ({
     deliveryId,
   );
   if (before !== undefined) return { rule: toRule(before), since: before.since };
-  for (const id of ids) {
+  const usable = db.filter();
+  usable.oneOf('id', ids);
+  usable.when('expires_at > ?', now);
+  const rows = yield* db.all<{ id: string }>(
+    `SELECT id FROM sandbox_rule ${usable.where()} AND (times IS NULL OR uses < times)`,
+    ...usable.values(),
+  );
+  // Asked again when it is used: others may do that at the same moment.
+  const left = new Set(rows.map(({ id }) => id));
+  for (const id of ids.filter((one) => left.has(one))) {
     const used = yield* db.get<{ seq: number }>(
       `UPDATE sandbox_rule SET uses = uses + 1
        WHERE id = ? AND expires_at > ? AND (times IS NULL OR uses < times) RETURNING seq`,
