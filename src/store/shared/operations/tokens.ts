@@ -93,8 +93,8 @@ export const listTokens = read('listTokens', 'measured', { lane: 'search' }, fun
       table: 'token',
       narrow: (filter) =>
         filter.when(
-          `NOT EXISTS (SELECT value FROM {json_each(domains)|json_array_elements_text(domains::json)}
-             EXCEPT SELECT value FROM {json_each(?)|json_array_elements_text(?::json)})`,
+          `NOT EXISTS (SELECT 1 FROM {json_each(domains)|json_array_elements_text(domains::json)}
+             WHERE value NOT IN (SELECT value FROM {json_each(?)|json_array_elements_text(?::json)}))`,
           domains && JSON.stringify(domains),
         ),
     },
