@@ -205,12 +205,13 @@ export const outcomeRates = read(
       ...[domainId, window, 4 * window],
     );
     if (row === undefined || row.oldest === null) return NO_OUTCOMES;
+    // In PostgreSQL an era whose deliveries are looked at would read again what NOT IN names.
     const complained = yield* count(
       db,
       `SELECT count(DISTINCT ${person}) AS n FROM (${newest('complained', 'at >= ?2')}) e
          {CROSS|} JOIN delivery d ON d.id = e.delivery_id
-       WHERE d.sandbox IS NULL AND d.id NOT IN (SELECT delivery_id FROM (${newest('complaint_withdrawn', 'at >= ?2')}) w
-         WHERE delivery_id IS NOT NULL)`,
+       WHERE d.sandbox IS NULL AND {d.id NOT IN|NOT EXISTS} (SELECT {w.delivery_id|} FROM (${newest('complaint_withdrawn', 'at >= ?2')}) w
+         WHERE {w.delivery_id IS NOT NULL|w.delivery_id = d.id})`,
       ...[domainId, row.oldest, 4 * window],
     );
     return { outcomes: row.outcomes, bounced: row.bounced, complained };
