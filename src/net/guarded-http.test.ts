@@ -1,6 +1,8 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo, type Server, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { rootCertificates, type TLSSocket, type TlsOptions } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -13,6 +15,7 @@ import { createVirtualClock, type VirtualClock } from '../lib/virtual-clock.ts';
 import { type AddressCheck, createAddressFilter } from './address-filter.ts';
 import { FORBIDDEN } from './checked-url.ts';
 import { createGuardedHttp, type GuardedHttp, type GuardedHttpOptions } from './guarded-http.ts';
+import { limitHandshake } from './handshake-limit.ts';
 import { type CachingResolver, createResolver } from './resolver.ts';
 
 const ca = createTestCa();
@@ -313,8 +316,9 @@ describe('TLS', () => {
       reason: 'tls',
       detail: 'a private address (not shown): its handshake takes more than 32 KiB',
     });
-    const usual = await httpsServer((_request, response) => response.end('x'.repeat(50_000)), chains(20));
-    expect(await guarded().get(`https://hook.test:${usual}/`)).toMatchObject({
+    const usual = await httpsServer((_request, response) => response.end('x'.repeat(400_000)), chains(20));
+    const limits = { maxResponseBytes: 500_000 };
+    expect(await guarded().get(`https://hook.test:${usual}/`, limits)).toMatchObject({
       kind: 'answered',
       isCut: false,
     });
@@ -322,6 +326,19 @@ describe('TLS', () => {
     const asks = { requestCert: true, rejectUnauthorized: false, ca: [...rootCertificates] };
     const asking = await httpsServer(ok, { ...chains(20), ...asks });
     expect(await guarded().get(`https://hook.test:${asking}/`)).toMatchObject({ kind: 'answered' });
+  });
+
+  it('reads no more than is usual beside the data, such as session tickets without end', async () => {
+    const ended = async (kib: number, bytesRead: number) => {
+      const socket = new PassThrough();
+      const { stream, opened } = limitHandshake(socket);
+      opened({ bytesRead });
+      socket.end(Buffer.alloc(kib * 1024));
+      return finished(stream.resume(), { writable: false }).catch(({ message }) => message);
+    };
+    expect(await ended(256, 0)).toBeUndefined();
+    expect(await ended(257, 0)).toBe('its TLS takes more than 256 KiB beside the data');
+    expect(await ended(257, 11)).toBeUndefined();
   });
 
   it('offers no session again where the handshake with it ended in a reset', async () => {

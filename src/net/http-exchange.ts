@@ -96,7 +96,7 @@ export function createConnectionPool(options: {
 /** The TCP socket below each TLS socket. */
 const lower = new WeakMap<Duplex, Socket>();
 
-/** No server may send more than a usual chain of certificates. */
+/** No server may send more in its handshake, or beside its answers, than is usual. */
 class LimitedAgent extends https.Agent {
   override createConnection(
     options: https.RequestOptions,
@@ -104,14 +104,14 @@ class LimitedAgent extends https.Agent {
   ): TLSSocket {
     const { host, port } = options;
     const tcp = connect({ host: String(host), port: Number(port), noDelay: true, lookup: refuseLookup });
-    const { stream, lift } = limitHandshake(tcp);
+    const { stream, opened } = limitHandshake(tcp);
     const limited = { ...options, socket: stream };
     const secure = super.createConnection(limited, done) as TLSSocket;
     // An error that only the stream has would not reach the agent, which offers no session again that led to one.
     const fail = (error: Error) => void secure.destroy(error);
     stream.prependListener('error', fail);
     secure.once('secureConnect', () => {
-      lift();
+      opened(secure);
       stream.off('error', fail);
     });
     lower.set(secure, tcp);

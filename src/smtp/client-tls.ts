@@ -205,7 +205,7 @@ export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
       resolve(result);
     };
     const onSecure = () => {
-      limited.lift();
+      limited.opened(secure);
       if (mode === 'dane') {
         const { facts, detail } = daneFacts(secure, dane, clock.now());
         if (facts.authorized) settle({ kind: 'secure', socket: secure, facts });
