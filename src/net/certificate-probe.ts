@@ -5,6 +5,7 @@
  */
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
+import { TLS_OPTIONS } from '../lib/tls-options.ts';
 import { limitHandshake } from './handshake-limit.ts';
 import { connectTcp } from './sockets.ts';
 
@@ -29,6 +30,7 @@ export async function probeCertificate(params: {
   if (connected.kind !== 'connected') return { kind: 'unreachable', detail: connected.detail };
   const { socket } = connected;
   const options: ConnectionOptions = {
+    ...TLS_OPTIONS,
     socket: limitHandshake(socket).stream,
     servername: host,
     // A bad certificate must be examined, not refused.

@@ -1,9 +1,16 @@
+import { generateKeyPairSync } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { rootCertificates, type TLSSocket, type TlsOptions } from 'node:tls';
+import {
+  createServer as createTlsServer,
+  rootCertificates,
+  type TLSSocket,
+  type TlsOptions,
+  connect as tlsConnect,
+} from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,7 +19,9 @@ import { createTestCa, type TestCertificate } from '../../test/fakes/test-certif
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import { createVirtualClock, type VirtualClock } from '../lib/virtual-clock.ts';
+import { createTlsContexts } from '../smtp/client-tls.ts';
 import { type AddressCheck, createAddressFilter } from './address-filter.ts';
+import { probeCertificate } from './certificate-probe.ts';
 import { FORBIDDEN } from './checked-url.ts';
 import { createGuardedHttp, type GuardedHttp, type GuardedHttpOptions } from './guarded-http.ts';
 import { limitHandshake } from './handshake-limit.ts';
@@ -326,6 +335,25 @@ describe('TLS', () => {
     const asks = { requestCert: true, rejectUnauthorized: false, ca: [...rootCertificates] };
     const asking = await httpsServer(ok, { ...chains(20), ...asks });
     expect(await guarded().get(`https://hook.test:${asking}/`)).toMatchObject({ kind: 'answered' });
+  });
+
+  it('takes no Diffie-Hellman in a group that the server makes up, which costs a second, nor do probes and SMTP', async () => {
+    const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const { cert } = createTestCa('RSA', keys);
+    const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const server = createTlsServer({ key, cert, dhparam: 'auto', maxVersion: 'TLSv1.2', ciphers: 'kDHE' });
+    const refused: string[] = [];
+    server.on('tlsClientError', ({ message }) => refused.push(message));
+    const port = await listening(server);
+    const address = '127.0.0.1';
+    await guarded().get(`https://hook.test:${port}/`);
+    await probeCertificate({ clock: systemClock, host: 'hook.test', address, port });
+    for (const mode of ['opportunistic', 'verified'] as const) {
+      const secureContext = createTlsContexts().forMode(mode);
+      const socket = tlsConnect({ host: address, port, secureContext, rejectUnauthorized: false });
+      await finished(socket.resume()).catch(() => {});
+    }
+    expect(refused).toEqual(Array(4).fill(expect.stringMatching(/no shared cipher/)));
   });
 
   it('reads no more than is usual beside the data, such as session tickets without end', async () => {

@@ -13,7 +13,7 @@ import {
   connect as tlsConnect,
 } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
-import { TLS_OPTIONS } from '../lib/tls-options.ts';
+import { OLD_TLS_OPTIONS, TLS_OPTIONS } from '../lib/tls-options.ts';
 import { limitHandshake } from '../net/handshake-limit.ts';
 import { checkDane, type DaneRequest } from './dane.ts';
 
@@ -71,11 +71,9 @@ export function createTlsContexts(
       let context = made.get(name);
       if (context === undefined) {
         context = createSecureContext({
-          ...TLS_OPTIONS,
+          ...(isLenient ? OLD_TLS_OPTIONS : TLS_OPTIONS),
           ...ca,
           ...(small ? FEW_GROUPS : {}),
-          // Old TLS versions are better than none; OpenSSL 3 disables them by its security level.
-          ...(isLenient ? { minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } : {}),
         });
         made.set(name, context);
       }
