@@ -65,6 +65,7 @@ const MAX_OVERHEAD_BYTES = 131_072;
 const WIRE_PER_BODY = 8;
 /** Interim answers to one request: each costs as much as a whole answer. */
 const MAX_INTERIM = 16;
+const MAX_TROUBLE_CHARS = 300;
 
 /**
  * Connections by address and server name: at most `perAddress` concurrently, idle ones closed after `idleMs`. `ca`: the
@@ -158,7 +159,7 @@ export function exchangeHttp(
           const reason = fault === null || mayBeForOne(error) ? 'connect' : 'local';
           finish({ kind: 'unconnected', reason, detail: fault ?? detail });
         });
-      } else if (stage === 'securing') finish({ kind: 'failed', reason: 'tls', detail });
+      } else if (stage === 'securing') finish({ kind: 'failed', reason: 'tls', detail: tlsTrouble(error) });
       else if (isReused && !hasAnswer && isConnectionLoss(error)) finish({ kind: 'went-stale' });
       else {
         const reason = error.code?.startsWith('HPE_') ? 'protocol' : 'reset';
@@ -267,6 +268,12 @@ function readBody(
     const reason = error.code?.startsWith('HPE_') ? 'protocol' : 'reset';
     finish({ kind: 'failed', reason, detail: `the answer broke off: ${error.message}` });
   });
+}
+
+/** In OpenSSL's words, without the places in its code. A certificate may have thousands of names, and Node lists all. */
+function tlsTrouble({ message }: Error): string {
+  const [, said = message] = /:SSL routines:[^:]*:([^:\n]+)/.exec(message) ?? [];
+  return said.length <= MAX_TROUBLE_CHARS ? said : `${said.slice(0, MAX_TROUBLE_CHARS)}…`;
 }
 
 function mayBeForOne({ code = '' }: NodeJS.ErrnoException): boolean {
