@@ -33,7 +33,11 @@ export function reply(code: number, enhanced: string, text: string | readonly st
 
 /** The reply to a message of more than `maxBytes`. */
 export function tooLarge(maxBytes: number): ServerReply {
-  return reply(552, '5.3.4', `Message too large; at most ${maxBytes} octets are taken`);
+  return reply(
+    552,
+    '5.3.4',
+    `Message too large; at most ${maxBytes} octets are taken, with attachments in base64, a third larger`,
+  );
 }
 
 /** A reply after which the connection is closed. */

@@ -236,7 +236,8 @@ describe('limits of a transaction', () => {
     const driver = await greeted({ limits: { maxMessageBytes: 100 } });
     const output = await driver.say(`${ENVELOPE}DATA\r\n${'line of text\r\n'.repeat(8)}.\r\nNOOP\r\n`);
     expect(codes(output).slice(2)).toEqual(['354', '552 5.3.4', '250 2.0.0']);
-    const said = '552 5.3.4 Message too large; at most 100 octets are taken';
+    const said =
+      '552 5.3.4 Message too large; at most 100 octets are taken, with attachments in base64, a third larger';
     expect(output).toContain(said);
     expect(await driver.say('MAIL FROM:<a@example.com> SIZE=101\r\n')).toBe(`${said}\r\n`);
     expect(driver.messages).toEqual([]);

@@ -297,7 +297,7 @@ export function createAcceptance(
   function checkSize(composed: Composed): void {
     if (composed.bytes.length > options.maxMessageBytes) {
       throw new AppError('message-too-large', {
-        message: `The encoded message has ${composed.bytes.length} octets; the limit is ${options.maxMessageBytes}`,
+        message: `The encoded message has ${composed.bytes.length} octets, and attachments are a third larger in it (base64); the limit of this server is ${options.maxMessageBytes} (its key max-message-bytes)`,
       });
     }
   }

@@ -70,7 +70,9 @@ function inflated(raw: Uint8Array, { maxBytes, clock, share }: BodyLimits): Prom
 }
 
 function tooLarge(maxBytes: number): AppError {
-  return new AppError('body-too-large', { message: `The request body may have at most ${maxBytes} octets` });
+  return new AppError('body-too-large', {
+    message: `The request body may have at most ${maxBytes} octets; files in base64 are a third larger in it`,
+  });
 }
 
 function noRoom(): AppError {
