@@ -8,14 +8,14 @@ const MARKS = { Ok: 'ok', Unknown: '?', Warning: 'warn', Failed: 'FAIL' } as con
 const STYLES = { Ok: 'green', Unknown: 'cyan', Warning: 'yellow', Failed: 'red' } as const;
 const CHANGES_SHOWN = 5;
 
-/** Lines of a table: mark, name, sentence; the fix of each below it. */
+/** Lines of a table: mark, name, sentence; below it the fix, unless it stands above already. */
 export function checkLines(screen: Screen, checks: readonly DomainCheckItem[]): string[] {
   const width = Math.max(0, ...checks.map(({ Name }) => Name.length)) + 1;
-  return checks.flatMap((check) => {
+  return checks.flatMap((check, place) => {
     const mark = styled(screen, STYLES[check.Status], MARKS[check.Status].padEnd(4));
     const indent = 6 + width + 1;
     const first = `${mark}  ${`${printable(check.Name)}:`.padEnd(width)} ${wrapped(screen, indent, printable(check.Message))}`;
-    if (check.Fix === '') return [first];
+    if (check.Fix === '' || checks.findIndex(({ Fix }) => Fix === check.Fix) < place) return [first];
     return [first, `${' '.repeat(indent)}${wrapped(screen, indent, printable(check.Fix))}`];
   });
 }

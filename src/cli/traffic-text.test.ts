@@ -1,4 +1,7 @@
+import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
+import type { DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
+import { checkLines } from './check-text.ts';
 import { holdsText, stateWord } from './traffic-text.ts';
 
 it.each([
@@ -24,4 +27,18 @@ it('says of a hold without an end that it waits for a person', () => {
   };
   expect(holdsText([hold])).toContain('you release it');
   expect(holdsText([{ ...hold, Until: '2026-11-22T13:00:00.000Z' }])).not.toContain('release');
+});
+
+it('says a fix once that several checks share', () => {
+  const check = (name: string, fix: string) =>
+    ({ Name: name, Status: 'Unknown', Message: `No answer for ${name}.`, Fix: fix }) as DomainCheckItem;
+  expect(
+    checkLines(new PassThrough(), [check('a', 'Wait.'), check('b', 'Wait.'), check('c', 'Go.')]),
+  ).toEqual([
+    '?     a: No answer for a.',
+    '         Wait.',
+    '?     b: No answer for b.',
+    '?     c: No answer for c.',
+    '         Go.',
+  ]);
 });

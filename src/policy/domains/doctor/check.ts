@@ -122,7 +122,7 @@ const FAILURES: Record<DnsFailureReason, string> = {
 export function unanswered(name: string, reason: DnsFailureReason): Finding {
   return {
     severity: 'unknown',
-    message: `The look-up of ${showable(name)} failed for now: ${FAILURES[reason]}. This says nothing about the record and changes nothing.`,
-    fix: 'Check again in some minutes. If it stays so, look at the name servers (and DNSSEC) of the domain and at the resolver of this server.',
+    message: `The look-up of ${showable(name)} failed for now: ${FAILURES[reason]}.`,
+    fix: 'This says nothing about the record and changes nothing. Check again in some minutes. If it stays so, look at the name servers (and DNSSEC) of the domain and at the resolver of this server.',
   };
 }
