@@ -32,7 +32,10 @@ function notRunning(folder: string): AttentionItem {
 function statusText(ctx: CommandContext, answer: AttentionAnswer): string {
   const { critical, normal, bulk } = answer.Waiting;
   const blocks = answer.Items.map((item) => itemText(ctx, item));
-  if (blocks.length === 0) blocks.push('Nothing needs attention.');
+  if (blocks.length === 0)
+    blocks.push(
+      answer.ExaminedAt === null ? 'Nothing is known to need attention.' : 'Nothing needs attention.',
+    );
   // Some seconds after each start, which is when somebody looks.
   if (answer.ExaminedAt === null) {
     blocks.push(

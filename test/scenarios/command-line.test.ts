@@ -640,7 +640,11 @@ describe('a server that is paused', () => {
         `the server with pid ${child.pid} .* does not answer.*starting or stopping.*kill -KILL ${child.pid}`,
       ),
     );
-    expect((await command(['status', '--data', folder])).code).toBe(0);
+    const early = await command(['status', '--data', folder]);
+    expect([early.code, early.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Nothing is known to need attention\./),
+    ]);
   });
 });
 
