@@ -198,7 +198,7 @@ function relayItem(
     Message: sentence(
       `The relay ${relay} failed ${failures === 1 ? 'once' : `${failures} times`}: ${why.slice(0, SHOWN_REPLY)}`,
     ),
-    Fix: 'Check its address, certificate, login and limits, and that it lets this server in. Other relays of the list are used meanwhile, where there are any.',
+    Fix: 'Check its address and login (key `route`), its certificate and limits, and that it lets this server in. Other relays of the list are used meanwhile, where there are any.',
     ...{
       Since: isoTimeOrNull(since),
       Until: ahead(until, now),

@@ -98,6 +98,7 @@ it('tells operators of relays that fail and warm-ups that are used up', async ()
       Kind: 'relay',
       Severity: 'Failing',
       Subject: 'mail.example.net:587',
+      Fix: expect.stringContaining('(key `route`)'),
       Command: expect.stringContaining('queue try'),
     },
     { Kind: 'warm-up', Severity: 'Warning', Subject: 'new google' },
