@@ -114,7 +114,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     const bob = await addPerson(server, 'bob@example.com');
     const { page } = await openPageAs(browser, server, bob);
     await page.goto(`${url}/webhooks`);
-    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('button', { name: 'New webhook' }).click();
     const address = page.getByLabel('Address', { exact: true });
     const begin = async () => {
       await address.fill('https://hooks.example.com/long');
@@ -183,7 +183,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
       await setHidden(page, false);
     };
     await page.goto(`${url}/webhooks`);
-    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('button', { name: 'New webhook' }).click();
     const address = page.getByLabel('Address', { exact: true });
     await address.fill('https://hooks.example.com/long');
     const cover = page.getByRole('dialog', { name: 'Sign in' });

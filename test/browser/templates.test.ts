@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     const { page, errors } = await openPage(browser);
     await page.goto(url);
     await page.getByText('No templates yet').waitFor();
-    await page.getByRole('button', { name: 'New template' }).first().click();
+    await page.getByRole('button', { name: 'New template' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('welcome');
     await expect.poll(() => page.getByLabel('Sender domain').inputValue()).toBe('example.com');
     await page.getByRole('button', { name: 'Create' }).click();

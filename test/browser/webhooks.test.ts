@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     const { page, errors } = await openPage(browser);
     await page.goto(url);
     await page.getByText('No webhooks yet').waitFor();
-    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('button', { name: 'New webhook' }).click();
     await page.getByLabel('Address').fill('http://127.0.0.1:0/');
     await page.getByLabel('Sender domain').selectOption('example.com');
     await page.getByRole('button', { name: 'Create' }).click();

@@ -46,11 +46,10 @@ export function DomainsPlace() {
         <NothingFound title="No domain matches" words={q} all="Show all domains" onAll={() => onWords('')} />
       ) : (
         <Notice title="No sender domain yet" icon={<Globe aria-hidden />}>
-          <p className="mb-3">
+          <p>
             Mail is sent from a domain of yours. Add it and publish its DNS records, so that receivers can see
             that the mail is really from you.
           </p>
-          {add}
         </Notice>
       )}
       <MoreButton list={list}>Show more domains</MoreButton>

@@ -36,12 +36,11 @@ export function TemplatesPlace() {
     <Page title="Templates" error={list.error} tools={<div className="ml-auto">{add}</div>}>
       {found?.length === 0 && q === '' && !list.hasMore ? (
         <Notice title="No templates yet" icon={<FileText aria-hidden />}>
-          <p className="mb-3">
+          <p>
             A template is a mail with placeholders, such as{' '}
             <code className="font-mono text-ink">{'Hello {{name}}'}</code>. Your program names it and gives
             the values. You can change the text here, without a new version of the program.
           </p>
-          {add}
         </Notice>
       ) : (
         <>

@@ -57,11 +57,10 @@ export function WebhooksPlace() {
         <NothingFound title="No webhook matches" words={q} all="Show all webhooks" onAll={() => onText('')} />
       ) : rows.length === 0 ? (
         <Notice title="No webhooks yet" icon={<Webhook aria-hidden />}>
-          <p className="mb-3">
+          <p>
             A webhook is a URL of yours that is called for each event: delivered, bounced, opened and so on.
             Calls are signed, and repeated for three days until your program takes them.
           </p>
-          {add}
         </Notice>
       ) : (
         <DataTable
