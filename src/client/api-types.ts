@@ -1470,6 +1470,8 @@ export type StatsAnswer = {
   Items: readonly {
     /** Empty under Tag: without tags; under DeliveryTime: longer */
     Group: string | null;
+    /** Under Provider: may stand for several domains */
+    IsProvider: boolean;
     /** Events by kind: Accepted, Delivered, … */
     Counts: Readonly<Record<string, number>>;
     Rates: StatsRates;

@@ -24,14 +24,14 @@ export function Breakdown({
   of,
   kinds,
   name = (group) => <bdi>{group}</bdi>,
-  count = (_group, _kind, text) => text,
+  count = (_row, _kind, text) => text,
 }: {
   answer: Live<Measured>;
   label: string;
   of: string;
   kinds: readonly [Kind, ...Kind[]];
   name?(group: string): ReactNode;
-  count?(group: string, kind: Kind, text: string): ReactNode;
+  count?(row: Row, kind: Kind, text: string): ReactNode;
 }) {
   if (answer.data === undefined) return <NotYet error={answer.error} onAgain={answer.again} />;
   const rows = answer.data.stats.Items.filter(({ Group }) => Group !== null).slice(0, SHOWN);
@@ -41,10 +41,10 @@ export function Breakdown({
       name: kind,
       width: 'w-28',
       isNumber: true,
-      cell({ Group, Counts }) {
-        const events = Counts[kind] ?? 0;
+      cell(row) {
+        const events = row.Counts[kind] ?? 0;
         if (events === 0) return kind === kinds[0] ? '0' : null;
-        return count(Group ?? '', kind, events.toLocaleString());
+        return count(row, kind, events.toLocaleString());
       },
     }),
   );

@@ -4,7 +4,7 @@ import { durationText, secondsFor } from './delivery-times.ts';
 
 const answer = (counts: Record<string, number>) => ({
   Items: Object.entries(counts).map(([Group, Delivered]) => ({
-    ...{ Group, Counts: { Delivered }, Intervals: [] },
+    ...{ Group, IsProvider: false, Counts: { Delivered }, Intervals: [] },
     Rates: {
       Delivered: null,
       Bounced: null,

@@ -79,13 +79,13 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
           label="Receiving providers"
           of="Provider or domain"
           kinds={['Delivered', 'Bounced', 'Failed', 'Complained', 'Unsubscribed']}
-          count={(group, kind, text) =>
+          count={({ Group, IsProvider }, kind, text) =>
             // The mail to a provider of many domains cannot be searched for.
-            group.includes('.') && (kind === 'Delivered' || kind === 'Bounced' || kind === 'Failed')
+            !IsProvider && (kind === 'Delivered' || kind === 'Bounced' || kind === 'Failed')
               ? messages(
-                  words(`status:${kind.toLowerCase()}`, `@${group}`),
+                  words(`status:${kind.toLowerCase()}`, `@${Group}`),
                   text,
-                  `${kind} to ${group}: ${text}`,
+                  `${kind} to ${Group}: ${text}`,
                 )
               : text
           }
@@ -107,12 +107,12 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
                 <bdi>{group}</bdi>
               </Link>
             )}
-            count={(group, kind, text) =>
+            count={({ Group }, kind, text) =>
               kind === 'Accepted' || kind === 'Bounced'
                 ? messages(
-                    words(...(kind === 'Bounced' ? ['status:bounced'] : []), `domain:${quoted(group)}`),
+                    words(...(kind === 'Bounced' ? ['status:bounced'] : []), `domain:${quoted(Group ?? '')}`),
                     text,
-                    `${kind} from ${group}: ${text}`,
+                    `${kind} from ${Group}: ${text}`,
                   )
                 : text
             }

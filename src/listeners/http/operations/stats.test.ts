@@ -12,6 +12,7 @@ afterAll(() => world.close());
 
 interface Figures {
   Group: string | null;
+  IsProvider: boolean;
   Counts: Record<string, number>;
   Rates: Record<string, number | null>;
   Intervals: { At: string; Counts: Record<string, number> }[];
@@ -55,7 +56,12 @@ it('counts kinds per interval, gives rates, and groups', async () => {
   ]);
   const sites = await items('?GroupBy=RecipientDomain');
   expect(sites.map((one) => one.Group)).toEqual(['example.net', 'example.org']);
-  expect((await items('?GroupBy=Provider')).map((one) => one.Group)).toEqual(['example.net', 'example.org']);
+  const fact = { kind: 'provider', key: 'example.org', value: '"google 20000"', until: clock.now() + HOUR };
+  await world.store.putEgressFacts({ facts: [fact] });
+  expect((await items('?GroupBy=Provider')).map((one) => [one.Group, one.IsProvider])).toEqual([
+    ['example.net', false],
+    ['google', true],
+  ]);
   expect((await items('?GroupBy=Domain'))[0]?.Group).toBe('example.com');
   expect(await items('?GroupBy=DeliveryTime&IncludeSandbox=true')).toMatchObject([
     { Group: '3600', Counts: { Delivered: 1, Accepted: 0 } },

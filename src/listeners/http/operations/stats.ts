@@ -52,6 +52,7 @@ const statsAnswer = z
       .array(
         z.object({
           Group: z.string().nullable().describe('Empty under Tag: without tags; under DeliveryTime: longer'),
+          IsProvider: z.boolean().describe('Under Provider: may stand for several domains'),
           ...shownFigures,
         }),
       )
@@ -87,7 +88,7 @@ const KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
   EVENT_KINDS[kind].payloadType?.startsWith('email.'),
 );
 
-export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[] {
+export function statsOperations({ store, traffic, clock }: ApiParts): readonly ApiRoute[] {
   const takeCall = createCallRate(clock, { perSecond: CALLS_PER_SECOND, what: 'statistics' });
   return [
     operation({
@@ -135,6 +136,7 @@ export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[]
           GroupBy: GroupBy ?? null,
           Items: groups.map(({ name, counts }) => ({
             Group: GroupBy === undefined ? null : GroupBy === 'DeliveryTime' ? seconds(name) : name,
+            IsProvider: GroupBy === 'Provider' && traffic.isProvider(name),
             ...figures(counts),
             Intervals: intervals(counts),
           })),
