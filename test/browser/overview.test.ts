@@ -4,6 +4,7 @@
  */
 import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { StatsAnswer } from '../../src/client/api-types.ts';
 import { fileScope, until } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE, setHidden } from './browser.ts';
 import { type OperatorWorld, openOperatorWorld } from './operator-kit.ts';
@@ -99,6 +100,16 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     const sent = await world.server.send({ To: [{ email: 'b@example.net' }], Tags: ['last night'] });
     await world.server.settled(sent);
     const { page } = await openPage(browser);
+    await page.route('**/api/v1/stats?*GroupBy=Provider*', async (route) => {
+      const response = await route.fetch();
+      const answer = (await response.json()) as StatsAnswer;
+      const [one] = answer.Items;
+      const Items = [
+        { ...one, Counts: { ...one?.Counts, Failed: 77 } },
+        { ...one, Group: 'group.example', IsProvider: true },
+      ];
+      await route.fulfill({ response, json: { ...answer, Items } });
+    });
     await page.goto(`${url}?range=7d`);
     await page.getByRole('link', { name: 'example.com', exact: true }).click();
     await page.getByRole('heading', { name: 'Sent mail from example.com' }).waitFor();
@@ -114,6 +125,8 @@ describe.skipIf(!hasBrowser)('the overview', () => {
       ...['Provider or domain', 'Delivered', 'Delivery rate', 'Bounced', 'Failed', 'Complained'],
       'Unsubscribed',
     ]);
+    await page.getByRole('cell', { name: '77', exact: true }).waitFor();
+    expect(await page.getByRole('table', { name: 'Receiving providers' }).getByRole('link').count()).toBe(1);
     await page.getByRole('link', { name: /^Delivered to example\.net: \d$/ }).click();
     await page.getByRole('list', { name: 'Messages' }).getByText('b@example.net').waitFor();
     expect(new URL(page.url()).searchParams.get('q')).toBe(
