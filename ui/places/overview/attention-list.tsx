@@ -140,7 +140,7 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
           <Where item={item} />
         </div>
       </div>
-      <div className="ml-7 flex shrink-0 items-center gap-1 min-[44rem]:ml-0">
+      <div className="ml-7 flex shrink-0 items-center gap-1 empty:hidden min-[44rem]:ml-0">
         {Action !== null && mayAct(me, Action) && (
           <ActionButton item={item} action={Action} onRelease={onRelease} />
         )}
