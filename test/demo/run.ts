@@ -16,15 +16,7 @@ It takes a minute or two to fill. Without --data the mail is removed at the end.
 Example: npm run demo -- --http 127.0.0.1:9000`;
 
 const isTerminal = process.stderr.isTTY;
-const { values } = parseArgs({
-  options: {
-    http: { type: 'string', default: '127.0.0.1:8025' },
-    data: { type: 'string' },
-    days: { type: 'string', default: '30' },
-    seed: { type: 'string', default: '1' },
-    help: { type: 'boolean', default: false },
-  },
-});
+const values = givenOptions();
 if (values.help) {
   process.stdout.write(`${HELP}\n`);
   process.exit(0);
@@ -73,4 +65,20 @@ process.stdout.write(`The dashboard: ${demo.server.localUrl}/ (Ctrl-C ends it${e
 function fail(message: string): never {
   process.stderr.write(`${isTerminal ? '\r\x1b[K' : ''}demo: ${message}\n`);
   process.exit(1);
+}
+
+function givenOptions() {
+  try {
+    return parseArgs({
+      options: {
+        http: { type: 'string', default: '127.0.0.1:8025' },
+        data: { type: 'string' },
+        days: { type: 'string', default: '30' },
+        seed: { type: 'string', default: '1' },
+        help: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (cause) {
+    return fail(`${cause instanceof Error ? cause.message : cause}\n\n${HELP}`);
+  }
 }
