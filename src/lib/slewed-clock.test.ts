@@ -31,3 +31,28 @@ it('takes the other time at once where that is asked', () => {
   clock.follow(-30_000, true);
   expect(clock.now()).toBe(T0 - 30_000);
 });
+
+it('goes on evenly when the clock of this machine is set while it follows, and says how far that is off', async () => {
+  const base = createVirtualClock(T0);
+  const clock = createSlewedClock(base);
+  clock.follow(0, true);
+  for (const [i, wrongMs] of [3_600_000, -3_600_000].entries()) {
+    base.jumpWallTo(T0 + 1_000 * i + wrongMs);
+    expect(clock.now()).toBe(T0 + 1_000 * i);
+    await base.advance(1_000);
+    expect(clock.now()).toBe(T0 + 1_000 * (i + 1));
+    expect(clock.follow(0)).toBe(-wrongMs);
+  }
+});
+
+it('takes the other time at once after a suspension, and slowly where this machine disagrees with it', async () => {
+  const base = createVirtualClock(T0);
+  const clock = createSlewedClock(base);
+  clock.follow(0, true);
+  base.jumpWallTo(T0 + 3_600_000);
+  expect(clock.follow(3_600_000)).toBe(0);
+  expect(clock.now()).toBe(base.now());
+  expect(clock.follow(3_600_000)).toBe(3_600_000);
+  await base.advance(1_000);
+  expect(clock.now()).toBe(base.now() + 50);
+});

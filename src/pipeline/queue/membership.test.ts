@@ -98,8 +98,9 @@ async function start(nodeId: string, wants = true): Promise<Node> {
       return Reflect.get(target, name);
     },
   });
-  const follow = (...given: [number, boolean?]): void => {
+  const follow = (...given: [number, boolean?]): number => {
     followed.push([given[0], given[1]]);
+    return given[0];
   };
   const warned: Node['warned'] = [];
   const log = {

@@ -118,8 +118,8 @@ interface Deps {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Adjusts `clock` to that of the store, which all nodes follow. */
-  follow?(differenceMs: number, atOnce?: boolean): void;
+  /** Adjusts `clock` to that of the store, which all nodes follow. Returns how far the clock of this machine is behind it. */
+  follow?(differenceMs: number, atOnce?: boolean): number;
   /** How long a heartbeat took, so that a slow store is noticed where no mail is stored. */
   beatTook?(durationMs: number): void;
 }
@@ -144,6 +144,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   /** Leases that are being passed, by name: the epoch that gets each. */
   const passing = new Map<string, number>();
   let confirmedMs = clock.monotonicMs();
+  /** How far the clock of this machine is behind that of the store. */
   let skewMs = 0;
   /** The clock has been set by that of the store. */
   let isTimed = false;
@@ -320,8 +321,8 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   /** The time that the answer took is not counted. */
   function keepTime(asked: number, there: number): void {
     const was = skewMs;
-    skewMs = there < asked ? there - asked : Math.max(0, there - clock.now());
-    deps.follow?.(skewMs, !isTimed);
+    const behindMs = there < asked ? there - asked : Math.max(0, there - clock.now());
+    skewMs = deps.follow?.(behindMs, !isTimed) ?? behindMs;
     isTimed = true;
     if (Math.abs(skewMs) > MOST_SKEW_MS && Math.abs(was) <= MOST_SKEW_MS) log.error({ skewMs }, skewText());
   }
