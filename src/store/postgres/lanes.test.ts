@@ -47,4 +47,18 @@ describePostgres('while a search takes long', () => {
     await Promise.all(searches);
     expect((await store.findEvents(everyEvent())).events).toHaveLength(2);
   });
+
+  it('is told how many old versions of rows are kept, however many rows of other tables have none', async () => {
+    const { link } = database;
+    await link.exec(`CREATE TABLE written_once AS SELECT FROM generate_series(1, 5000);
+      CREATE TABLE changed AS SELECT n FROM generate_series(1, 100) n`);
+    try {
+      await link.exec('UPDATE changed SET n = n + 1; SELECT pg_stat_force_next_flush()');
+      const { oldRows = 0, rows = 0 } = (await store.databaseUpkeep()) ?? {};
+      expect(oldRows).toBeGreaterThanOrEqual(100);
+      expect(rows).toBeLessThan(5000);
+    } finally {
+      await link.exec('DROP TABLE written_once, changed');
+    }
+  });
 });

@@ -4,7 +4,7 @@
 export interface DatabaseUpkeep {
   /** It removes them by itself (autovacuum). */
   automatic: boolean;
-  /** Estimates, of the tables of this database. */
+  /** Estimates, of the tables that have many old versions for their rows: most rows are written once. */
   oldRows: number;
   rows: number;
   /** What has kept old versions the longest, as the subject of a sentence; null = nothing, or it may not be seen. */

@@ -116,7 +116,7 @@ export async function checkDatabase(probes: InstanceProbes): Promise<DomainCheck
       'Autovacuum of PostgreSQL is off: the tables grow, and the queue becomes slow.',
       'Set autovacuum = on in postgresql.conf, and reload the server.',
     );
-  } else if (oldRows >= MANY_OLD_ROWS && oldRows > rows) {
+  } else if (oldRows >= MANY_OLD_ROWS) {
     check.warn(
       `The database keeps ${oldRows} old versions of ${rows} rows: its tables grow, and the queue becomes slow.${keptBy === null ? '' : ` The oldest reader is ${showable(keptBy)}.`}`,
       'End what keeps them: a transaction that was forgotten, a replication slot that nobody uses, a copy that takes too long. Then autovacuum removes them.',

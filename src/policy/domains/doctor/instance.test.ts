@@ -314,7 +314,7 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
     'warn database',
     {},
     {},
-    upkeepOf({ oldRows: 2e6, keptBy: 'the process 7' }),
+    upkeepOf({ oldRows: 2e6, rows: 3e6, keptBy: 'the process 7' }),
   ],
   ['a database that soon refuses writes', 'fail database', {}, {}, upkeepOf({ numbersUsed: 0.8 })],
   ['nobody to write to', 'warn operator', {}, { operatorAddress: null }],

@@ -24,7 +24,7 @@ export const databaseUpkeep = read('databaseUpkeep', 'small', {}, function* (db)
        coalesce(sum(n_live_tup), 0)::int8 AS rows,
        (SELECT name FROM (${KEEPERS}) k WHERE age IS NOT NULL ORDER BY age DESC LIMIT 1) AS "keptBy",
        (SELECT max(age(datfrozenxid)) FROM pg_database)::float8 / 2147483647 AS "numbersUsed"
-     FROM pg_stat_user_tables WHERE schemaname = current_schema()`,
+     FROM pg_stat_user_tables WHERE schemaname = current_schema() AND n_dead_tup > n_live_tup / 2`,
   );
   return found ?? null;
 });
