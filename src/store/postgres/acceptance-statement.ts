@@ -6,6 +6,7 @@
 
 import { asBuffer } from '../../lib/as-buffer.ts';
 import { recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
+import type { ParamsOf } from '../shared/operation.ts';
 import { MESSAGE_COLUMNS } from '../shared/rows/messages.ts';
 import { notifyBits, orcptsOf } from '../shared/rows/notices.ts';
 import type { NewMessage, NewRecipient } from '../topics/acceptance.ts';
@@ -14,7 +15,6 @@ import { MOST_CALLS } from './call-portions.ts';
 import { bools, byteas, int2s, int4s, int8s, storable, texts, uuids } from './engine/arrays.ts';
 import type { Value } from './engine/db.ts';
 import { NUMBER_BITS } from './engine/eras.ts';
-import type { ParamsOf } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { eventColumns, storingEvents, TAKE_XID } from './events.ts';
 import { LIVING } from './nodes.ts';

@@ -6,6 +6,7 @@
 
 import { suppressionKey } from '../../model/suppression.ts';
 import { routeCode, stateCode } from '../shared/codes.ts';
+import type { ParamsOf } from '../shared/operation.ts';
 import { toldAs } from '../shared/rows/notices.ts';
 import type { NewCause } from '../topics/causes.ts';
 import type { Settlement } from '../topics/queue.ts';
@@ -14,7 +15,7 @@ import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
 import { dropOrLeaveContent } from './contents.ts';
 import { bools, int2s, int4s, int8s, texts } from './engine/arrays.ts';
-import { type ParamsOf, write } from './engine/operation.ts';
+import { write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendAll, appendEvent, eventColumns, isStored, storingEvents, TAKE_XID } from './events.ts';
 import { noteFacts } from './notices.ts';

@@ -4,12 +4,13 @@
  * of millions.
  */
 import { queueLaneCode } from '../shared/codes.ts';
+import type { ParamsOf } from '../shared/operation.ts';
 import { summaryOf, type WaitingRow } from '../shared/waiting-summary.ts';
 import type { WaitingQueue } from '../topics/queue.ts';
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
-import { type ParamsOf, read } from './engine/operation.ts';
+import { read } from './engine/operation.ts';
 import { findNameIds, type Shared } from './engine/session.ts';
 import { countOf, floorFor, valuesOf, waitingOf } from './queue.ts';
 

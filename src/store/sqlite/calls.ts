@@ -6,6 +6,7 @@
 
 import { callStateCode } from '../shared/codes.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
+import type { ParamsOf } from '../shared/operation.ts';
 import {
   EVENT_VIEW_COLUMNS,
   EVENT_VIEW_JOINS,
@@ -17,7 +18,6 @@ import type { EventPlace } from '../topics/events.ts';
 import type { CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { mustPrepare } from './call-portions.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent, insertCall } from './events.ts';

@@ -6,6 +6,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { foldText } from '../../model/search-text.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
+import type { ParamsOf } from '../shared/operation.ts';
 import { STEP_BYTES } from '../shared/operations/removal.ts';
 import {
   CAPTURE_VIEW,
@@ -19,7 +20,6 @@ import { dropUnkeptContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
-import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import { domainIdsIn, findNameIds, type Session } from './engine/session.ts';
 

@@ -5,6 +5,7 @@
  */
 
 import { noticeKindCode } from '../shared/codes.ts';
+import type { ParamsOf } from '../shared/operation.ts';
 import {
   DELAY_AFTER_MS,
   DELAY_TOLD,
@@ -20,7 +21,6 @@ import type { NewMessage } from '../topics/acceptance.ts';
 import type { DueNotice } from '../topics/notices.ts';
 import { dropUnkeptContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 

@@ -11,6 +11,7 @@ import { createTurns } from '../../lib/turns.ts';
 import { askerOf } from '../shared/asker.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
+import type { OperationName, ParamsOf, ResultOf } from '../shared/operation.ts';
 import { createSuppressionFilter } from '../shared/suppression-filter.ts';
 import { refuseTransferred } from '../shared/transfer-mark.ts';
 import { KeyTaken, type Store, type StoreLog, StoreUnavailable } from '../store.ts';
@@ -21,7 +22,7 @@ import { contentBytes, createArena } from './engine/arena.ts';
 import type { Connection } from './engine/connection.ts';
 import { createInProcess } from './engine/in-process.ts';
 import { joinLock, makePrivate, refuseForeign, type StoreLock, takeLock } from './engine/lock.ts';
-import { countOf, type OperationName, type ParamsOf, type ResultOf } from './engine/operation.ts';
+import { countOf } from './engine/operation.ts';
 import type {
   Answer,
   FailStoreWrites,

@@ -2,6 +2,8 @@
  * Every operation of this engine, collected: those that both engines have (common.ts), and of the files of the topics each export made by `read` or `write`
  * (engine/operation.ts) with a name of the Store. A missing operation does not compile here; a new file needs its line.
  */
+
+import type { OperationName } from '../shared/operation.ts';
 import * as accept from './acceptance.ts';
 import * as callPortions from './call-portions.ts';
 import * as calls from './calls.ts';
@@ -9,7 +11,7 @@ import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
 import * as causes from './causes.ts';
 import { COMMON } from './common.ts';
-import type { LongRead, OperationName, Read, Write } from './engine/operation.ts';
+import type { LongRead, Read, Write } from './engine/operation.ts';
 import * as erasing from './erasing.ts';
 import * as events from './events.ts';
 import * as messages from './messages.ts';

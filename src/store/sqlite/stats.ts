@@ -18,10 +18,11 @@ import {
   TOOK,
   UNNAMED,
 } from '../shared/event-sums.ts';
+import type { ParamsOf } from '../shared/operation.ts';
 import type { StatsCount } from '../topics/stats.ts';
 import type { Connection } from './engine/connection.ts';
 import { namesIn } from './engine/names-in.ts';
-import { type ParamsOf, read, readInSteps, type Steps, write } from './engine/operation.ts';
+import { read, readInSteps, type Steps, write } from './engine/operation.ts';
 import { domainIdsIn, findNameId, findNameIds } from './engine/session.ts';
 
 /**

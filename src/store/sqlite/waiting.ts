@@ -5,11 +5,12 @@
  */
 
 import { queueLaneCode } from '../shared/codes.ts';
+import type { ParamsOf } from '../shared/operation.ts';
 import { summaryOf, type WaitingRow } from '../shared/waiting-summary.ts';
 import type { WaitingQueue } from '../topics/queue.ts';
 import type { Connection } from './engine/connection.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
-import { type ParamsOf, readInSteps, type Steps } from './engine/operation.ts';
+import { readInSteps, type Steps } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 
 /** The rows of one queue, earliest due first. Tests check that its plan uses the index. */

@@ -6,10 +6,10 @@
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import { createRounds } from '../../../lib/rounds.ts';
 import { createSignal } from '../../../lib/signal.ts';
+import type { OperationName } from '../../shared/operation.ts';
 import type { Hint } from '../../topics/hints.ts';
 import type { SuppressionChange } from '../../topics/suppressions.ts';
 import type { Link } from './connections.ts';
-import type { OperationName } from './operation.ts';
 
 /** Collects hints for this time. */
 const SEND_MS = 50;

@@ -8,8 +8,6 @@ import type { Lane } from './connections.ts';
 import type { Db } from './db.ts';
 import type { Session, Shared } from './session.ts';
 
-export type { OperationName, ParamsOf, ResultOf } from '../../shared/operation.ts';
-
 interface WriteOptions extends TransactionOptions {
   /** Default: `cold`. */
   lane?: Lane;

@@ -5,7 +5,7 @@
  */
 import { joinInSteps } from '../../../lib/join-in-turns.ts';
 import { inTurns, type Turn } from '../../../lib/turns.ts';
-import type { ParamsOf } from './operation.ts';
+import type { ParamsOf } from '../../shared/operation.ts';
 import type { WireCall, WireMessage, WriteCall } from './protocol.ts';
 
 type Accepted = ParamsOf<'commitAccepted'>;

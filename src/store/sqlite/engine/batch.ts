@@ -4,9 +4,9 @@
  * engine cannot write, all fail in the same way.
  */
 
+import type { ParamsOf, ResultOf } from '../../shared/operation.ts';
 import { WRITES, type WriteName } from '../operations.ts';
 import { runKeyed } from './keyed.ts';
-import type { ParamsOf, ResultOf } from './operation.ts';
 import type { Answer, FailStoreWrites, WriteCall } from './protocol.ts';
 import type { Session } from './session.ts';
 import { busyError, isIoError, simulatedFailure, unavailableReason } from './sqlite-errors.ts';

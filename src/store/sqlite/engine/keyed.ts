@@ -5,10 +5,10 @@
  */
 
 import { answerBody, hasCreated } from '../../shared/keyed.ts';
+import type { ResultOf } from '../../shared/operation.ts';
 import type { IdempotencyEntry } from '../../topics/acceptance.ts';
 import { heldKey, storeKey } from '../acceptance.ts';
 import type { WriteName } from '../operations.ts';
-import type { ResultOf } from './operation.ts';
 import type { Answer, WriteCall } from './protocol.ts';
 import type { Session } from './session.ts';
 

@@ -14,8 +14,6 @@ import type {
 import type { Connection } from './connection.ts';
 import type { Session } from './session.ts';
 
-export type { OperationName, ParamsOf, ResultOf } from '../../shared/operation.ts';
-
 interface ReadOptions {
   /** May take long: no other read waits behind it. */
   search?: true;

@@ -5,12 +5,12 @@
  * may reuse after the reply.
  */
 
+import type { ParamsOf, ResultOf } from '../../shared/operation.ts';
 import type { RefusalReason } from '../../shared/refusal.ts';
 import type { KeyHeld, NewMessage } from '../../topics/acceptance.ts';
 import type { CaptureView } from '../../topics/captures.ts';
 import type { SuppressionChange } from '../../topics/suppressions.ts';
 import type { ReadName, WriteName } from '../operations.ts';
-import type { ParamsOf, ResultOf } from './operation.ts';
 
 /** The position of a content in the shared memory. */
 export interface Slice {

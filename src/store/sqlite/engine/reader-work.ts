@@ -4,9 +4,10 @@
  * that other requests are answered in between. Each step has its own snapshot.
  */
 
+import type { ParamsOf, ResultOf } from '../../shared/operation.ts';
 import { READS, type ReadName } from '../operations.ts';
 import { type Connection, openConnection } from './connection.ts';
-import type { ParamsOf, ResultOf, Steps } from './operation.ts';
+import type { Steps } from './operation.ts';
 import type { ReaderData, ReaderReplies, ReaderReply, ReaderRequest } from './protocol.ts';
 import { isLasting, unavailableReason } from './sqlite-errors.ts';
 import type { Work } from './writer-work.ts';
