@@ -8,7 +8,7 @@ import { eventKindOf } from '../../src/model/event.ts';
 import type { PathSnapshot, PathsView } from '../../src/pipeline/deliver/path/state.ts';
 import type { Wire } from '../../src/simulation/wire.ts';
 import { stateCode } from '../../src/store/shared/codes.ts';
-import { ERASED } from '../../src/store/shared/mask.ts';
+import { ERASED } from '../../src/store/shared/erased.ts';
 import type { Connection } from '../../src/store/sqlite/engine/connection.ts';
 
 /** What the world knows of its own doings. */

@@ -5,7 +5,7 @@
 import { createRetention } from '../../src/policy/retention/retention.ts';
 import type { Process } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
-import { ERASED } from '../../src/store/shared/mask.ts';
+import { ERASED } from '../../src/store/shared/erased.ts';
 import type { ElsewherePlace } from '../../src/store/topics/erasing.ts';
 import type { Room } from './room.ts';
 import type { SecondThoughts } from './second-thoughts.ts';

@@ -22,7 +22,7 @@ import { BOUNCE_DOMAIN, type Process } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
 import type { WireTransaction } from '../../src/simulation/wire.ts';
 import { stateCode, suppressionReasonCode } from '../../src/store/shared/codes.ts';
-import { ERASED } from '../../src/store/shared/mask.ts';
+import { ERASED } from '../../src/store/shared/erased.ts';
 import { arf, dsn, plain } from '../scenarios/returns-kit.ts';
 import { PARTS } from './parts.ts';
 import type { Room } from './room.ts';

@@ -7,7 +7,7 @@
 
 import { IS_DEFERRED, IS_HELD_REASON, IS_PATH_REASON, SCHEDULED } from '../../model/wait-reason.ts';
 import { stateCode } from '../shared/codes.ts';
-import { NOT_ERASED } from '../shared/mask.ts';
+import { NOT_ERASED } from '../shared/erased.ts';
 import type { NewEvent } from '../topics/events.ts';
 import type { ChangedRecipient } from '../topics/queue.ts';
 import { dropOrLeaveContent } from './contents.ts';

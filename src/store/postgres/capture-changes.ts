@@ -88,6 +88,12 @@ export async function forgetTexts(db: Db, messageSeqs: readonly number[]): Promi
   await db.run(`DELETE FROM capture_unread t WHERE ${gone}`, messages);
 }
 
+/** Deletes the content of a message, also one that is needed, and what is indexed of it; its captures are deleted before. */
+export async function deleteContent(db: Db, messageSeq: number): Promise<void> {
+  await forgetTexts(db, [messageSeq]);
+  await db.run('DELETE FROM content WHERE message_seq = $1', messageSeq);
+}
+
 export const unreadCaptures = read('unreadCaptures', async (db, params) => {
   const { afterDomain = -1, limit } = params;
   return db.all<UnreadCapture>(

@@ -4,7 +4,6 @@
  * are asked for.
  */
 
-import { foldText } from '../../model/search-text.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
 import {
   CAPTURE_VIEW,
@@ -12,6 +11,7 @@ import {
   captureView,
   isNarrow,
   SENDER_NAME,
+  searchedSubject,
 } from '../shared/rows/captures.ts';
 import type { CaptureFilter, CaptureView, NewCapture } from '../topics/captures.ts';
 import { int8s } from './engine/arrays.ts';
@@ -23,16 +23,6 @@ import { read } from './engine/operation.ts';
 import { findNameIds, type Session } from './engine/session.ts';
 
 const MESSAGE = `m.id AS message_id, m.lists, m.subject, m.size, m.tags, n.text AS domain`;
-
-/** Octets of a subject that are searched; its two indexes allow rows of 2,704 octets. */
-const MAX_SUBJECT_BYTES = 2_000;
-
-/** Column `subject`. */
-export function searchedSubject(subject: string): string {
-  const bytes = Buffer.from(foldText(subject)).subarray(0, MAX_SUBJECT_BYTES);
-  // Leaves out a letter that was cut.
-  return new TextDecoder().decode(bytes, { stream: true });
-}
 
 /** Stores a capture together with its outcome, and has it reported after the commit. */
 export async function insertCapture(

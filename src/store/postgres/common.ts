@@ -3,8 +3,10 @@ import type { SharedRead, Session as SharedSession, SharedWrite } from '../share
 import { SHARED } from '../shared/operations/all.ts';
 import { awaited, finished } from '../shared/work.ts';
 import { beginResume } from './call-portions.ts';
+import { deleteContent } from './capture-changes.ts';
 import { dropUnkeptContents } from './contents.ts';
 import type { Db } from './engine/db.ts';
+import { domainIdsIn } from './engine/domains-in.ts';
 import type { Read, Write } from './engine/operation.ts';
 import type { Session, Shared } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
@@ -29,6 +31,8 @@ function sharedSession(session: Session): SharedSession {
     applySignal: (...given) => awaited(applySignal(session, ...given)),
     tellChange: (domainId, change) => awaited(tellChanges(session, domainId, [change])),
     dropUnkeptContent: (messageSeq) => awaited(dropUnkeptContents(db, [messageSeq])),
+    deleteContent: ({ seq }) => awaited(deleteContent(db, seq)),
+    domainIdsIn: (table) => awaited(domainIdsIn(db, table)),
     beginResume: (resume) => awaited(beginResume(db, resume)),
   };
 }

@@ -49,8 +49,3 @@ export async function keepOptOuts(
     texts(copies.map(({ address }) => suppressionKey(address))),
   );
 }
-
-/** Makes a person's links invalid. */
-export async function forgetOptOuts(db: Db, key: string): Promise<void> {
-  await db.run('DELETE FROM opt_out_reader WHERE key = $1', key);
-}

@@ -5,7 +5,7 @@
  * what they find, not on what is kept. Rows from a time when the clock was ahead do not
  * end them. Messages are locked before they are examined.
  */
-import { ERASED } from '../shared/mask.ts';
+import { ERASED } from '../shared/erased.ts';
 import { UNFINISHED } from '../shared/rows/queue.ts';
 import { isYoung } from '../shared/young.ts';
 import { dropCaptures, forgetTexts, upToStep } from './capture-changes.ts';

@@ -21,7 +21,7 @@ import { createFilter } from './engine/filter.ts';
 import { lastOfLook, mergedRows } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId, findNameIds, type Session } from './engine/session.ts';
-import { erasedKey, erasedKeys } from './erased-key.ts';
+import { erasedKey, erasedKeys } from './erasing.ts';
 import { appendEvent } from './events.ts';
 
 const DAY_MS = 86_400_000;

@@ -80,6 +80,10 @@ export interface Session {
   epochsChanged(): void;
   /** To be called after a webhook row changed. */
   hooksChanged(): void;
+  /** Deletes the content of a message, also one that is needed, and what is indexed of it; its captures are deleted before. */
+  deleteContent(message: { seq: number; domainId: number }): Work<unknown>;
+  /** Which sender domains have rows in a table. */
+  domainIdsIn(table: 'suppression' | 'suppression_evidence'): Work<number[]>;
   /** Starts to process the calls that waited while a webhook was off, with the first portion. */
   beginResume(resume: { id: number; since: number; now: number }): Work<void>;
   /** Whether the event is already stored, because the write is repeated after a lost answer. */

@@ -4,7 +4,6 @@
  */
 
 import type { SQLInputValue } from 'node:sqlite';
-import { foldText } from '../../model/search-text.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
 import type { ParamsOf } from '../shared/operation.ts';
 import { STEP_BYTES } from '../shared/operations/removal.ts';
@@ -14,6 +13,7 @@ import {
   captureView,
   isNarrow,
   SENDER_NAME,
+  searchedSubject,
 } from '../shared/rows/captures.ts';
 import type { CaptureFilter, CaptureView, NewCapture, UnreadCapture } from '../topics/captures.ts';
 import { dropUnkeptContent } from './contents.ts';
@@ -63,7 +63,7 @@ export function insertCapture(
     envelope_to: row.envelope_to,
     prefix: row.prefix,
     fill: row.fill,
-    subject: foldText(row.subject),
+    subject: searchedSubject(row.subject),
   }).lastId;
   db.run(
     `INSERT INTO capture_unread (message_seq, domain_id) SELECT ?1, ?2

@@ -3,10 +3,10 @@ import type { SharedRead, Session as SharedSession, SharedWrite } from '../share
 import { SHARED } from '../shared/operations/all.ts';
 import { done, resultOf } from '../shared/work.ts';
 import { beginResume } from './call-portions.ts';
-import { dropUnkeptContent } from './contents.ts';
+import { deleteContent, dropUnkeptContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import type { Read, Write } from './engine/operation.ts';
-import type { Session } from './engine/session.ts';
+import { domainIdsIn, type Session } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
 import { appendEvent, isStored } from './events.ts';
 import { noteFact } from './notices.ts';
@@ -28,6 +28,8 @@ function sharedSession(session: Session): SharedSession {
     applySignal: (...given) => done(applySignal(session, ...given)),
     tellChange: (domainId, change) => done(tellChange(session, domainId, change)),
     dropUnkeptContent: (messageSeq) => done(dropUnkeptContent(session.db, messageSeq)),
+    deleteContent: (message) => done(deleteContent(session.db, message)),
+    domainIdsIn: (table) => done(domainIdsIn(session.db, table)),
     beginResume: (resume) => done(beginResume(session.db, resume)),
   };
 }

@@ -21,8 +21,14 @@ export function dropContent(db: Connection, seq: number): number | null {
     seq,
   );
   if (row === undefined || row.stays !== 0) return null;
-  db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', row.domain_id, seq);
-  return db.run('DELETE FROM content WHERE message_seq = ?', seq).changes > 0 ? row.size : null;
+  return deleteContent(db, { seq, domainId: row.domain_id }) > 0 ? row.size : null;
+}
+
+/** Deletes the content of a message, also one that is needed; how many rows. */
+export function deleteContent(db: Connection, message: { seq: number; domainId: number }): number {
+  const { seq, domainId } = message;
+  db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', domainId, seq);
+  return db.run('DELETE FROM content WHERE message_seq = ?', seq).changes;
 }
 
 /**

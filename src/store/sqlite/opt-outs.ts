@@ -41,8 +41,3 @@ export function keepOptOuts(
     createdAt,
   ).changes;
 }
-
-/** Makes a person's links invalid. */
-export function forgetOptOuts(db: Connection, key: string): void {
-  db.run('DELETE FROM opt_out_reader WHERE key = ?', key);
-}

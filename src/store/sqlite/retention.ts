@@ -4,7 +4,7 @@
  * Searches follow an index from the oldest row and end at the first one that is too young, so their cost depends on
  * what they find, not on what is kept. Rows from a time when the clock was ahead do not end them.
  */
-import { ERASED } from '../shared/mask.ts';
+import { ERASED } from '../shared/erased.ts';
 import { STEP_BYTES } from '../shared/operations/removal.ts';
 import { isYoung } from '../shared/young.ts';
 import { dropLater } from './call-portions.ts';

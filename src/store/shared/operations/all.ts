@@ -6,6 +6,7 @@ import * as alerts from './alerts.ts';
 import * as audit from './audit.ts';
 import * as dmarcReports from './dmarc-reports.ts';
 import * as domains from './domains.ts';
+import * as erasing from './erasing.ts';
 import * as instance from './instance.ts';
 import * as leftovers from './leftovers.ts';
 import * as limits from './limits.ts';
@@ -25,6 +26,7 @@ export const SHARED = {
   ...audit,
   ...dmarcReports,
   ...domains,
+  ...erasing,
   ...instance,
   ...leftovers,
   ...nodes,

@@ -8,7 +8,7 @@ import type { NewEvent } from '../../topics/events.ts';
 import type { ReaderFact } from '../../topics/readers.ts';
 import type { NewSuppression } from '../../topics/suppressions.ts';
 import { eventKindCode, stateCode } from '../codes.ts';
-import { NOT_ERASED } from '../mask.ts';
+import { NOT_ERASED } from '../erased.ts';
 import { type Db, type ParamsOf, type ResultOf, read, type Session, write } from '../operation.ts';
 import { idOf, type StoredId } from '../stored.ts';
 import type { Work } from '../work.ts';

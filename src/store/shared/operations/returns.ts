@@ -7,7 +7,7 @@ import type { MessageId } from '../../../model/message.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import type { OutcomeRates, ReturnFact, ReturnResult, ReturnSubject } from '../../topics/returns.ts';
 import { eventKindCode, returnKindCode, routeCode, stateCode, suppressionReasonCode } from '../codes.ts';
-import { NOT_ERASED } from '../mask.ts';
+import { NOT_ERASED } from '../erased.ts';
 import { count, type Db, read, type Session, write } from '../operation.ts';
 import type { EventSubject } from '../rows/events.ts';
 import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';

@@ -1,5 +1,6 @@
 /** Captured mail, as rows, and which questions about it are narrow. */
 import type { MessageId } from '../../../model/message.ts';
+import { foldText } from '../../../model/search-text.ts';
 import type { CaptureQuestion, CaptureView } from '../../topics/captures.ts';
 import { createKnownLists } from '../known-lists.ts';
 import { idOf, type StoredId, type StoredTexts, textsOf } from '../stored.ts';
@@ -70,4 +71,14 @@ export function captureView(row: CaptureRow, known = createKnownLists()): Captur
 export function isNarrow(params: CaptureQuestion): boolean {
   if (params.inbox !== undefined && params.to !== undefined) return true;
   return NARROWING.some((name) => params[name] !== undefined);
+}
+
+/** Octets of a subject that are searched; two indexes of PostgreSQL allow rows of 2,704 octets. */
+const MAX_SUBJECT_BYTES = 2_000;
+
+/** Column `subject` of a capture. */
+export function searchedSubject(subject: string): string {
+  const bytes = Buffer.from(foldText(subject)).subarray(0, MAX_SUBJECT_BYTES);
+  // Leaves out a letter that was cut.
+  return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -1,4 +1,8 @@
-/** Masks the address of an erased person in texts. `key`: the address as suppressions compare it. */
+/**
+ * What is stored instead of the address of an erased person: a mask in texts, a hash in suppressions. `key`: the address as
+ * suppressions compare it.
+ */
+import { createHmac } from 'node:crypto';
 import type { AddressLists, Mailbox } from '../../model/message.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 
@@ -34,4 +38,15 @@ export function maskLists(lists: AddressLists, key: string): { lists: AddressLis
     replyTo: lists.replyTo.map(one),
   };
   return { lists: masked, found };
+}
+
+/** A message with more events counts as one that may mention anybody. */
+export const EVENTS_READ = 500;
+
+/** The key of the hashes in this database, in hexadecimal digits as `secret`; no row if nobody was erased here. */
+export const ERASING_KEY = "SELECT {hex(value)|value} AS secret FROM meta WHERE name = 'erasing_key'";
+
+/** The key under which suppressions of an erased person are stored. The address cannot be read from it. */
+export function hashOf(secret: string, key: string): string {
+  return `hmac:${createHmac('sha256', Buffer.from(secret, 'hex')).update(key).digest('hex')}`;
 }
