@@ -4,13 +4,13 @@ import { SHARED } from '../shared/operations/all.ts';
 import { awaited, finished } from '../shared/work.ts';
 import { beginResume } from './call-portions.ts';
 import { deleteContent } from './capture-changes.ts';
-import { dropUnkeptContents } from './contents.ts';
+import { dropOrLeaveContent, dropUnkeptContents, rewriteDate } from './contents.ts';
 import type { Db } from './engine/db.ts';
 import { domainIdsIn } from './engine/domains-in.ts';
 import type { Read, Write } from './engine/operation.ts';
 import type { Session, Shared } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
-import { appendEvent, isStored } from './events.ts';
+import { appendAll, appendEvent, isStored, storedAmong } from './events.ts';
 import { isLiving, staysLiving } from './nodes.ts';
 import { noteFacts } from './notices.ts';
 import { applySignal, insertSuppression, tellChanges } from './suppressions.ts';
@@ -21,17 +21,21 @@ function sharedSession(session: Session): SharedSession {
     db: sharedDb(db, session),
     nameId: (text) => awaited(session.nameId(text)),
     appendEvent: (event, subject) => awaited(appendEvent(session, event, subject)),
+    appendEvents: (events) => awaited(appendAll(session, events)),
     isLiving: (epoch) => awaited(isLiving(db, epoch)),
     staysLiving: (epoch) => awaited(staysLiving(db, epoch)),
     epochsChanged() {},
     hooksChanged() {},
     isStored: (domainId, event) => awaited(isStored(db, domainId, event)),
+    storedAmong: (domainId, events) => awaited(storedAmong(db, domainId, events)),
     noteFact: (fact) => awaited(noteFacts(session, [fact])),
     suppress: (domainId, entry, now) => awaited(insertSuppression(session, domainId, entry, now)),
     applySignal: (...given) => awaited(applySignal(session, ...given)),
     tellChange: (domainId, change) => awaited(tellChanges(session, domainId, [change])),
     dropUnkeptContent: (messageSeq) => awaited(dropUnkeptContents(db, [messageSeq])),
     deleteContent: ({ seq }) => awaited(deleteContent(db, seq)),
+    dropOrLeaveContent: (messageSeq) => awaited(dropOrLeaveContent(session, messageSeq)),
+    rewriteDate: (messageSeq, date) => awaited(rewriteDate(db, messageSeq, date)),
     domainIdsIn: (table) => awaited(domainIdsIn(db, table)),
     beginResume: (resume) => awaited(beginResume(db, resume)),
   };

@@ -59,3 +59,13 @@ export async function dropOrLeaveContent(session: Session, messageSeq: number): 
   if (session.dropped < STEP_BYTES) session.dropped += await dropUnkeptContents(session.db, [messageSeq]);
   else await finished(leaveRows(sharedDb(session.db, session), 'content', [messageSeq]));
 }
+
+/** Replaces the Date of a content, if it is ours, by another of the same length. */
+export async function rewriteDate(db: Db, messageSeq: number, date: string): Promise<void> {
+  await db.run(
+    `UPDATE content c SET bytes = overlay(c.bytes PLACING $2::bytea FROM m.date_offset + 1)
+     FROM message m WHERE c.message_seq = $1 AND m.seq = $1 AND m.date_offset IS NOT NULL`,
+    messageSeq,
+    Buffer.from(date, 'latin1'),
+  );
+}

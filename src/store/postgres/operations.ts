@@ -7,7 +7,6 @@ import type { OperationName } from '../shared/operation.ts';
 import * as accept from './acceptance.ts';
 import * as callPortions from './call-portions.ts';
 import * as calls from './calls.ts';
-import * as cancelRetry from './cancel-retry.ts';
 import * as captureChanges from './capture-changes.ts';
 import * as captures from './captures.ts';
 import * as causes from './causes.ts';
@@ -17,7 +16,6 @@ import * as erasing from './erasing.ts';
 import * as events from './events.ts';
 import * as messages from './messages.ts';
 import * as nodes from './nodes.ts';
-import * as notices from './notices.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
 import * as refile from './refile.ts';
@@ -33,7 +31,6 @@ const GATHERED = {
   ...accept,
   ...callPortions,
   ...calls,
-  ...cancelRetry,
   ...captureChanges,
   ...captures,
   ...causes,
@@ -41,7 +38,6 @@ const GATHERED = {
   ...events,
   ...messages,
   ...nodes,
-  ...notices,
   ...queue,
   ...quota,
   ...refile,

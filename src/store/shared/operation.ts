@@ -72,6 +72,8 @@ export interface Session {
   nameId(text: string): Work<number>;
   /** Stores one event and the webhook calls it causes; its seq. */
   appendEvent(event: NewEvent, subject: EventSubject): Work<number>;
+  /** The same for several, in their order. */
+  appendEvents(events: readonly { event: NewEvent; subject: EventSubject }[]): Work<unknown>;
   /** Whether an epoch has not ended. */
   isLiving(epoch: number): Work<boolean>;
   /** The same; it cannot end before the transaction does. */
@@ -82,12 +84,21 @@ export interface Session {
   hooksChanged(): void;
   /** Deletes the content of a message, also one that is needed, and what is indexed of it; its captures are deleted before. */
   deleteContent(message: { seq: number; domainId: number }): Work<unknown>;
+  /** The same of one that is no longer needed; if the transaction has deleted its maximum, a later step does it. */
+  dropOrLeaveContent(messageSeq: number): Work<unknown>;
+  /** Replaces the Date of a content, if it is ours, by another of the same length. */
+  rewriteDate(messageSeq: number, date: string): Work<unknown>;
   /** Which sender domains have rows in a table. */
   domainIdsIn(table: 'suppression' | 'suppression_evidence'): Work<number[]>;
   /** Starts to process the calls that waited while a webhook was off, with the first portion. */
   beginResume(resume: { id: number; since: number; now: number }): Work<void>;
   /** Whether the event is already stored, because the write is repeated after a lost answer. */
   isStored(domainId: number, event: Pick<NewEvent, 'id' | 'kind' | 'at'>): Work<boolean>;
+  /** Ids of those of the events that are already stored, and perhaps of others. */
+  storedAmong(
+    domainId: number,
+    events: readonly Pick<NewEvent, 'id' | 'kind' | 'at'>[],
+  ): Work<ReadonlySet<string>>;
   /** Stores a fact to report, if the sender requested its kind. */
   noteFact(fact: Fact): Work<void>;
   /** false if an entry for the reason is in force; an ended one is replaced. */

@@ -3,12 +3,12 @@ import type { SharedRead, Session as SharedSession, SharedWrite } from '../share
 import { SHARED } from '../shared/operations/all.ts';
 import { done, resultOf } from '../shared/work.ts';
 import { beginResume } from './call-portions.ts';
-import { deleteContent, dropUnkeptContent } from './contents.ts';
+import { deleteContent, dropOrLeaveContent, dropUnkeptContent, rewriteDate } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import type { Read, Write } from './engine/operation.ts';
 import { domainIdsIn, type Session } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
-import { appendEvent, isStored } from './events.ts';
+import { appendEvent, isStored, storedBeside } from './events.ts';
 import { noteFact } from './notices.ts';
 import { applySignal, insertSuppression, tellChange } from './suppressions.ts';
 
@@ -18,17 +18,21 @@ function sharedSession(session: Session): SharedSession {
     db: sharedDb(session.db),
     nameId: (text) => done(session.nameId(text)),
     appendEvent: (event, subject) => done(appendEvent(session, event, subject)),
+    appendEvents: (events) => done(events.map(({ event, subject }) => appendEvent(session, event, subject))),
     isLiving,
     staysLiving: isLiving,
     epochsChanged: session.epochsChanged,
     hooksChanged: session.hooksChanged,
     isStored: (domainId, event) => done(isStored(session.db, domainId, event)),
+    storedAmong: (domainId, events) => done(storedBeside(session.db, domainId, events)),
     noteFact: (fact) => done(noteFact(session.db, fact)),
     suppress: (domainId, entry, now) => done(insertSuppression(session, domainId, entry, now)),
     applySignal: (...given) => done(applySignal(session, ...given)),
     tellChange: (domainId, change) => done(tellChange(session, domainId, change)),
     dropUnkeptContent: (messageSeq) => done(dropUnkeptContent(session.db, messageSeq)),
     deleteContent: (message) => done(deleteContent(session.db, message)),
+    dropOrLeaveContent: (messageSeq) => done(dropOrLeaveContent(session, messageSeq)),
+    rewriteDate: (messageSeq, date) => done(rewriteDate(session.db, messageSeq, date)),
     domainIdsIn: (table) => done(domainIdsIn(session.db, table)),
     beginResume: (resume) => done(beginResume(session.db, resume)),
   };

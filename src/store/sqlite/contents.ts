@@ -48,3 +48,15 @@ export function dropOrLeaveContent(session: Session, messageSeq: number): void {
   if (session.dropped < STEP_BYTES) session.dropped += dropUnkeptContent(session.db, messageSeq);
   else resultOf(leaveRows(sharedDb(session.db), 'content', [messageSeq]));
 }
+
+/** Replaces the Date of a content, if it is ours, by another of the same length. */
+export function rewriteDate(db: Connection, messageSeq: number, date: string): void {
+  const row = db.get<{ bytes: Uint8Array; date_offset: number | null }>(
+    'SELECT c.bytes, m.date_offset FROM content c CROSS JOIN message m ON m.seq = c.message_seq WHERE c.message_seq = ?',
+    messageSeq,
+  );
+  if (row === undefined || row.date_offset === null) return;
+  const bytes = Buffer.from(row.bytes);
+  bytes.write(date, row.date_offset, 'latin1');
+  db.run('UPDATE content SET bytes = ? WHERE message_seq = ?', bytes, messageSeq);
+}

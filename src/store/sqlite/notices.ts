@@ -10,31 +10,14 @@ import {
   DELAY_AFTER_MS,
   DELAY_TOLD,
   type Fact,
-  type FactRow,
   HOUR_MS,
   HOURS_KEPT,
-  type NoticeRow,
-  noticeView,
   orcptsOf,
 } from '../shared/rows/notices.ts';
 import type { NewMessage } from '../topics/acceptance.ts';
-import type { DueNotice } from '../topics/notices.ts';
 import { dropUnkeptContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
-import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-
-/** Facts read for each message to be found. */
-const LOOK_AHEAD = 20;
-
-/** Due facts, longest due first. Tests check that its plan uses the index. */
-export const DUE_FACTS_SQL = `SELECT message_seq FROM notice_due INDEXED BY notice_due_from
-  WHERE due_from <= ? ORDER BY due_from LIMIT ?`;
-
-/** The newest fact of each recipient of a message, without delays that have ended. */
-const NEWEST = `FROM notice_due n CROSS JOIN delivery d ON d.id = n.delivery_id
-  WHERE n.id IN (SELECT max(id) FROM notice_due WHERE message_seq = ? AND id <= ? GROUP BY delivery_id)
-    AND (n.kind <> 4 OR d.state IN (0, 1))`;
 
 /** Stores where the notices of a new message go. */
 export function insertWish(db: Connection, seq: number, message: NewMessage): void {
@@ -76,47 +59,6 @@ export function tellNotice({ db }: Session, told: NonNullable<ParamsOf<'commitAc
   db.run('DELETE FROM notice_count WHERE hour < ?', hour - HOURS_KEPT);
   dropUnkeptContent(db, messageSeq);
   return true;
-}
-
-export const putOffNotices = write('putOffNotices', 'by key', ({ db }, params) => {
-  const { messageSeq, upToId, dueFrom } = params;
-  if (dueFrom !== null) {
-    const sql = 'UPDATE notice_due SET due_from = ? WHERE message_seq = ? AND id <= ?';
-    return db.run(sql, dueFrom, messageSeq, upToId).changes;
-  }
-  const { changes } = db.run('DELETE FROM notice_due WHERE message_seq = ? AND id <= ?', messageSeq, upToId);
-  dropUnkeptContent(db, messageSeq);
-  return changes;
-});
-
-export const dueNotices = read('dueNotices', 'as asked', (db, params) => {
-  const facts = db.all<{ message_seq: number }>(DUE_FACTS_SQL, params.dueBefore, params.limit * LOOK_AHEAD);
-  const seqs = [...new Set(facts.map((fact) => fact.message_seq))].slice(0, params.limit);
-  return seqs.flatMap((seq) => noticeOf(db, seq, params.maxRecipients, Math.floor(params.now / HOUR_MS)));
-});
-
-function noticeOf(db: Connection, seq: number, maxRecipients: number, hour: number): DueNotice[] {
-  const row = db.get<NoticeRow>(
-    `SELECT m.id AS message_id, m.subject, m.created_at, m.body_offset, m.sandbox, w.sender, w.ret, w.envid,
-       w.orcpts, (SELECT max(id) FROM notice_due WHERE message_seq = m.seq) AS up_to,
-       (SELECT min(at) FROM notice_due WHERE message_seq = m.seq) AS oldest_at,
-       (SELECT count FROM notice_count WHERE sender = w.sender AND hour = ?) AS told
-     FROM message m CROSS JOIN message_notice w ON w.message_seq = m.seq
-     WHERE m.seq = ?`,
-    hour,
-    seq,
-  );
-  if (row === undefined) return [];
-  const rows = db.all<FactRow>(
-    `SELECT n.kind, n.at, d.address, d.state, d.route, d.expires_at, d.last_reply,
-       (SELECT detail FROM event WHERE seq = n.event_seq) AS detail
-     ${NEWEST} ORDER BY n.kind = 2 DESC, n.id LIMIT ?`,
-    seq,
-    row.up_to,
-    maxRecipients,
-  );
-  const total = db.get<{ n: number }>(`SELECT count(*) AS n ${NEWEST}`, seq, row.up_to)?.n ?? 0;
-  return [noticeView(seq, row, rows, total)];
 }
 
 /** Four hours, or half of the maximum wait; reported once. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
+import { DUE_FACTS_SQL } from '../shared/rows/notices.ts';
 import { WAITING_CALLS_SQL } from './call-portions.ts';
 import { DUE_HOOKS_SQL, REPLAYED_SQL } from './calls.ts';
 import { MEMBERS_SQL } from './causes.ts';
@@ -7,7 +8,6 @@ import type { Connection } from './engine/connection.ts';
 import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
 import { FROM_METADATA, HAS_CAUSE } from './messages.ts';
-import { DUE_FACTS_SQL } from './notices.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues, LATER_SQL } from './queue.ts';
 import { REFILE_SQL } from './refile.ts';
 import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';

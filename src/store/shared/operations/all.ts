@@ -4,6 +4,7 @@
  */
 import * as alerts from './alerts.ts';
 import * as audit from './audit.ts';
+import * as cancelRetry from './cancel-retry.ts';
 import * as dmarcReports from './dmarc-reports.ts';
 import * as domains from './domains.ts';
 import * as erasing from './erasing.ts';
@@ -11,6 +12,7 @@ import * as instance from './instance.ts';
 import * as leftovers from './leftovers.ts';
 import * as limits from './limits.ts';
 import * as nodes from './nodes.ts';
+import * as notices from './notices.ts';
 import * as people from './people.ts';
 import * as readers from './readers.ts';
 import * as returns from './returns.ts';
@@ -24,12 +26,14 @@ import * as webhooks from './webhooks.ts';
 export const SHARED = {
   ...alerts,
   ...audit,
+  ...cancelRetry,
   ...dmarcReports,
   ...domains,
   ...erasing,
   ...instance,
   ...leftovers,
   ...nodes,
+  ...notices,
   ...readers,
   ...sandboxRules,
   ...returns,

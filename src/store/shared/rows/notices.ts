@@ -18,6 +18,10 @@ export const HOUR_MS = 3_600_000;
 /** How long the count of an hour's notices is kept. */
 export const HOURS_KEPT = 2;
 
+/** Due facts, longest due first. Tests of SQLite check that its plan uses the index. */
+export const DUE_FACTS_SQL = `SELECT message_seq FROM notice_due {INDEXED BY notice_due_from|}
+  WHERE due_from <= ? ORDER BY due_from LIMIT ?`;
+
 /** Column `delivery.notify`. */
 export function notifyBits(kinds: readonly NoticeKind[] | undefined): number | null {
   if (kinds === undefined || kinds.length === 0) return null;
