@@ -103,7 +103,6 @@ export const REPLIES = {
   tooManyErrors: lastReply(421, '4.7.0', 'Too many errors'),
   tooManyIdle: lastReply(421, '4.7.0', 'Too many commands without a message'),
   endlessLine: lastReply(421, '4.7.0', 'Endless command line'),
-  endlessData: lastReply(552, '5.3.4', 'Message too large'),
   timeout: lastReply(421, '4.4.2', 'Timed out'),
   stopping: lastReply(421, '4.3.2', 'The server is stopping; try again soon'),
 } as const satisfies Record<string, ServerReply>;

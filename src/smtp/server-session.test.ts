@@ -249,11 +249,21 @@ describe('limits of a transaction', () => {
     expect(output).toMatch(/554 5\.6\.0 A line of the message is longer than 2000 octets/);
   });
 
-  it('end the connection of a message that has no end', async () => {
-    const driver = await greeted({ limits: { maxMessageBytes: 100 } });
+  it('end the connection of a message that has no end, which is a refusal like others', async () => {
+    const refused: string[] = [];
+    const driver = await greeted({
+      limits: { maxMessageBytes: 100 },
+      handler: {
+        onRefused: (command, { text }, from) =>
+          void refused.push(`${command} ${from?.address?.text} ${text}`),
+      },
+    });
     await driver.say(`${ENVELOPE}DATA\r\n`);
     expect(codes(await driver.say('line of text\r\n'.repeat(6_000)))).toEqual(['552 5.3.4']);
     expect(driver.closed).toBe(true);
+    expect(refused).toEqual([
+      expect.stringMatching(/^DATA a@example\.com Message too large; at most 100 octets/),
+    ]);
   });
 
   it.each([

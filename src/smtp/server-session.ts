@@ -272,8 +272,10 @@ export function createServerSession(
     const end = data.read(chunk, at);
     at = end === -1 ? chunk.length : end;
     // A peer that continues after this much does not intend to end.
-    if (data.received() > 2 * limits.maxMessageBytes + MAX_ENDLESS_BYTES) finish(REPLIES.endlessData);
-    else if (end !== -1) say(takeMessage(data));
+    if (data.received() > 2 * limits.maxMessageBytes + MAX_ENDLESS_BYTES) {
+      about = { command: 'DATA', from };
+      say({ ...tooLarge(limits.maxMessageBytes), close: true });
+    } else if (end !== -1) say(takeMessage(data));
   }
 
   // ── commands ────────────────────────────────────────────────────────────────────────────────────────────
