@@ -108,7 +108,7 @@ describe('configuration', () => {
     ['{"listeners": "mx"}', /unknown key "listeners"; known keys: data,.* sources/],
     ['', /postrider\.json: is empty; remove it, or write \{\} into it$/],
     ['{ "route": "mx",\n', /postrider\.json: is not JSON: it ends too early$/],
-    ['{\n"route": mx }', /postrider\.json: is not JSON \(line 2\)$/],
+    ['{\n"route": mx }', /postrider\.json: is not JSON \(line 2, column 10: texts stand in .*\)$/],
     ['{"hostname": null}', /postrider\.json: hostname: write a text, .*; for the default leave the key out$/],
     ['{"database-password": {"a": "b"}}', /postrider\.json: database-password: write a text, /],
     ['{"blocked-extensions": ["exe", null]}', /postrider\.json: blocked-extensions: write a text, /],

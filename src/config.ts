@@ -14,7 +14,7 @@ import { isKnownVariable } from './config/variables.ts';
 import { isSourceOf, type Routing, readRouting } from './config-routing.ts';
 import { didYouMean, probablyMeant } from './lib/closest.ts';
 import { DATA_FILES } from './lib/data-files.ts';
-import { syntaxErrorLine } from './lib/json-lines.ts';
+import { syntaxFault } from './lib/json-lines.ts';
 import { isLoopbackHost } from './lib/loopback.ts';
 import { isPostgresUrl, withPassword } from './lib/postgres-url.ts';
 
@@ -238,19 +238,11 @@ function readFile(path: string, problems: string[]): Readonly<Record<string, unk
   return {};
 }
 
-/**
- * The line and column where a JSON text breaks off. The parser's own message would quote the text, which may contain
- * passwords.
- */
+/** Where a JSON text breaks off. The parser's own message would quote the text, which may contain passwords. */
 function placeOf(text: string, cause: unknown): string {
-  const { message } = cause as Error;
-  const at = /position (\d+)/.exec(message)?.[1];
-  if (message.startsWith('Unexpected end') || Number(at) >= text.trimEnd().length)
-    return ': it ends too early';
-  // Of a short text the parser says no position.
-  if (at === undefined) return ` (line ${syntaxErrorLine(text)})`;
-  const before = text.slice(0, Number(at)).split('\n');
-  return ` (line ${before.length}, column ${(before.at(-1) ?? '').length + 1})`;
+  const fault = syntaxFault(text, cause);
+  if (fault === null) return ': it ends too early';
+  return ` (line ${fault.line}, column ${fault.column}${fault.advice && `: ${fault.advice}`})`;
 }
 
 function defaultHostname(): string {

@@ -1,6 +1,6 @@
 /**
- * Finds the line of each member in a JSON text, so that a mistake in an operator's file can be reported with its line.
- * Takes text that JSON.parse accepts; returns the line of a member by its JSON Pointer. Also reports keys that occur
+ * Finds where a text stops being JSON, and the line of each member in one that is, so that a mistake can be reported with
+ * its line. Of text that JSON.parse accepts it returns the line of a member by its JSON Pointer. Also reports keys that occur
  * twice in one object, of which JSON.parse silently keeps the last.
  */
 
@@ -19,7 +19,8 @@ export function readJson(text: string): JsonFile {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    return { ok: false, message: `line ${syntaxErrorLine(text)}: is not JSON (${firstLine(cause)})` };
+    const line = syntaxFault(text, cause)?.line ?? text.trimEnd().split('\n').length;
+    return { ok: false, message: `line ${line}: is not JSON (${firstLine(cause)})` };
   }
   return { ok: true, value, lines: locate(text) };
 }
@@ -33,29 +34,69 @@ function firstLine(cause: unknown): string {
   );
 }
 
-/** The first line up to which the text cannot be the beginning of any valid JSON. */
-export function syntaxErrorLine(text: string): number {
-  const ends = [...text.matchAll(/\n|$/g)].map((match) => match.index);
-  let low = 0;
-  let high = ends.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (mayGoOn(text.slice(0, (ends[middle] ?? 0) + 1))) low = middle + 1;
-    else high = middle;
-  }
-  return low + 1;
+export interface SyntaxFault {
+  /** Both from 1. */
+  line: number;
+  column: number;
+  /** What to change there, or ''. Repeats nothing of the text, which may hold secrets. */
+  advice: string;
 }
 
-/** Whether the parser failed only because the text ended, and not earlier. */
-function mayGoOn(beginning: string): boolean {
-  try {
-    JSON.parse(beginning);
-    return true;
-  } catch (cause) {
-    const { message } = cause as Error;
-    const at = /position (\d+)/.exec(message)?.[1];
-    return /^Unexpected end|^Unterminated/.test(message) || Number(at) >= beginning.length;
+const ADVICE: readonly [when: RegExp, advice: string][] = [
+  [/^\0/, 'it is in UTF-16; write it in UTF-8'],
+  [/^[,:\]}]Unexpected token/, 'there is a comma too many, or a value is missing'],
+  [
+    /^.Unexpected token/,
+    'texts stand in straight double quotation marks; other values are numbers, true, false and null',
+  ],
+  [
+    /^.Expected (property|double)/,
+    'names stand in straight double quotation marks, and no comma follows the last one',
+  ],
+  [/^.Expected ','/, 'a comma is missing, or a quotation mark within a text that is written \\"'],
+  [/^.Bad control/s, 'a line break within a text is written \\n'],
+  [/^.Bad escaped/, 'a backslash within a text is written \\\\'],
+];
+const WORD = /[[\]{},:]|true|false|null|-?\d[\d.eE+-]*/y;
+
+/** Where `text`, which JSON.parse refused with `cause`, stops being JSON. null: it only ends too early. */
+export function syntaxFault(text: string, cause: unknown): SyntaxFault | null {
+  const { message } = cause as Error;
+  // With an unexpected token the parser names no position.
+  const at = Number(/position (\d+)/.exec(message)?.[1] ?? unexpectedToken(text));
+  if (message.startsWith('Unexpected end') || at >= text.trimEnd().length) return null;
+  const before = text.slice(0, at).split('\n');
+  const said = `${text[at]}${message}`;
+  const advice = at === 0 ? 'JSON begins with { or [' : (ADVICE.find(([when]) => when.test(said))?.[1] ?? '');
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1, advice };
+}
+
+/** Offset of the first token that is none of JSON's, or stands where a value must. */
+function unexpectedToken(text: string): number {
+  let last = '';
+  for (let at = 0; at < text.length; ) {
+    const character = text[at] ?? '';
+    if (' \t\r\n'.includes(character)) {
+      at += 1;
+      continue;
+    }
+    WORD.lastIndex = at;
+    const end = character === '"' ? endOfText(text, at) : WORD.test(text) ? WORD.lastIndex : at;
+    const needsValue = last === ',' || last === ':' || (last === '[' && character !== ']');
+    if (end === at || (needsValue && ',:]}'.includes(character))) return at;
+    last = character;
+    at = end;
   }
+  return 0;
+}
+
+/** The offset after the text in quotation marks that begins at `start`. */
+function endOfText(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === '"') return at + 1;
+  }
+  return text.length;
 }
 
 interface Open {

@@ -19,13 +19,28 @@ describe('bodyText', () => {
 });
 
 describe('jsonProblem', () => {
+  const NAMES = 'names stand in straight double quotation marks, and no comma follows the last one';
+  const TEXTS =
+    'texts stand in straight double quotation marks; other values are numbers, true, false and null';
+
   it.each([
     ['', 'The body is empty; it must be a JSON object'],
     ['[1]', 'The body is JSON, but not an object'],
     ['{"From":', 'The body is not JSON: it ends too early'],
-    ['{\n  "a": 1,\n}', 'The body is not JSON: see line 3, column 1'],
-    ["{'From':1}", 'The body is not JSON: see line 1, column 2'],
-    ['From=a@example.com', 'The body is not JSON'],
+    ['{"From":"a', 'The body is not JSON: it ends too early'],
+    ['{\n  "a": 1,\n}', `The body is not JSON: see line 3, column 1; ${NAMES}`],
+    ["{'From':1}", `The body is not JSON: see line 1, column 2; ${NAMES}`],
+    ['{“From”:1}', `The body is not JSON: see line 1, column 2; ${NAMES}`],
+    ['{"a":"\\"",\n"b": True}', `The body is not JSON: see line 2, column 6; ${TEXTS}`],
+    ['{"a":\'x\'}', `The body is not JSON: see line 1, column 6; ${TEXTS}`],
+    [
+      '{"a":[1,]}',
+      'The body is not JSON: see line 1, column 9; there is a comma too many, or a value is missing',
+    ],
+    ['{"a":"1\n"}', 'The body is not JSON: see line 1, column 8; a line break within a text is written \\n'],
+    ['{\0"\0', 'The body is not JSON: see line 1, column 2; it is in UTF-16; write it in UTF-8'],
+    ['From=a@example.com', 'The body is not JSON: see line 1, column 1; JSON begins with { or ['],
+    ['{"a":1}}', 'The body is not JSON: see line 1, column 8'],
   ])('says of %j: %s', (text, problem) => {
     expect(jsonProblem(text)).toBe(problem);
   });
@@ -42,7 +57,7 @@ describe('jsonProblem', () => {
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         fc.pre(parseJsonObject(text) === null);
         expect(jsonProblem(text)).toMatch(
-          /^The body is (not JSON(: (see line \d+, column \d+|it ends too early))?|JSON, but not an object|empty; it must be a JSON object)$/,
+          /^The body is (not JSON: (see line \d+, column \d+(; [a-z][\w ,;\\"-]+|; JSON begins with \{ or \[)?|it ends too early)|JSON, but not an object|empty; it must be a JSON object)$/,
         );
       }),
     );

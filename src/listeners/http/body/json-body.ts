@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../../../lib/errors.ts';
+import { syntaxFault } from '../../../lib/json-lines.ts';
 import { isJsonObject, type JsonObject } from './json-properties.ts';
 
 /** An object without members takes 40 octets of memory, and three of a body: 32 MB of them took all memory of a small machine. */
@@ -70,10 +71,8 @@ export function jsonProblem(text: string, list?: string): string {
       ? `The body is an array; it must be an object that holds it, like {"${list}": […]}`
       : 'The body is JSON, but not an object';
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : '';
-    const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(reason) ?? [];
-    if (line !== undefined) return `The body is not JSON: see line ${line}, column ${column}`;
-    if (reason.startsWith('Unexpected end')) return 'The body is not JSON: it ends too early';
-    return 'The body is not JSON';
+    const fault = syntaxFault(text, cause);
+    if (fault === null) return 'The body is not JSON: it ends too early';
+    return `The body is not JSON: see line ${fault.line}, column ${fault.column}${fault.advice && `; ${fault.advice}`}`;
   }
 }
