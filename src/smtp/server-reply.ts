@@ -57,6 +57,11 @@ export const REPLIES = {
   startTls: reply(220, '2.0.0', 'Ready to start TLS'),
 
   unknown: reply(500, '5.5.1', 'Command not known'),
+  noStartTls: reply(
+    502,
+    '5.5.1',
+    'STARTTLS is not offered at this port; switch TLS off in the client, or use a port that begins with it',
+  ),
   notOffered: reply(502, '5.5.1', 'Command not offered here'),
   notText: reply(500, '5.5.2', 'A command is one line of text without control characters, ended by CRLF'),
   bareLineEnd: reply(500, '5.5.2', 'Lines end with CRLF; a bare line feed is refused'),

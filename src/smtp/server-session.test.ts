@@ -246,7 +246,7 @@ describe('limits of a transaction', () => {
   it('name the length that a line may have here', async () => {
     const driver = await greeted({ limits: { maxLineBytes: 2000 } });
     const output = await driver.say(`${ENVELOPE}DATA\r\n${'a'.repeat(2001)}\r\n.\r\n`);
-    expect(output).toMatch(/554 5\.6\.0 A line of the message is longer than 2000 octets/);
+    expect(output).toMatch(/554 5\.6\.0 A line of the message is longer than 2000 octets; .* base64/);
   });
 
   it('end the connection of a message that has no end, which is a refusal like others', async () => {
@@ -353,7 +353,7 @@ describe('STARTTLS', () => {
 
   it('is not known where it is not offered', async () => {
     const driver = await greeted({ startTls: false });
-    expect(codes(await driver.say('STARTTLS\r\n'))).toEqual(['502 5.5.1']);
+    expect(await driver.say('STARTTLS\r\n')).toMatch(/^502 5\.5\.1 STARTTLS is not offered .* TLS off/);
   });
 });
 

@@ -349,7 +349,7 @@ export function createServerSession(
   }
 
   function startTls(): ServerReply | null {
-    if (!options.startTls) return REPLIES.notOffered;
+    if (!options.startTls) return REPLIES.noStartTls;
     if (facts.tls !== null) return REPLIES.tlsAlready;
     // RFC 3207 §4.2, against command injection: input from before the handshake never counts as protected.
     if (hasInput()) return REPLIES.injected;
@@ -461,7 +461,11 @@ export function createServerSession(
     idleCommands = 0;
     const fault = read.fault();
     if (fault === 'long-line')
-      return reply(554, '5.6.0', `A line of the message is longer than ${limits.maxLineBytes} octets`);
+      return reply(
+        554,
+        '5.6.0',
+        `A line of the message is longer than ${limits.maxLineBytes} octets; break it, or encode the text as quoted-printable or base64`,
+      );
     if (fault === 'too-large') return tooLarge(limits.maxMessageBytes);
     if (fault !== null) return DATA_FAULTS[fault];
     if (envelope === null) return null;
