@@ -46,14 +46,18 @@ beforeAll(async () => {
 });
 
 describe('a refused request', () => {
-  it('says where TLS was sent to the plain port, and where mail is sent that was posted elsewhere', async () => {
+  it('says where TLS was sent to the plain port, which header is none, and where mail is sent that was posted elsewhere', async () => {
     const { port: plain, hostname } = new URL(server.server.localUrl);
-    const hello = connect(Number(plain), hostname);
-    hello.on('error', () => undefined).resume();
-    hello.end(Buffer.from('160301000501000001', 'hex'));
-    await until('it is listed', async () =>
-      (await listed()).some(({ Message }) => Message.startsWith('TLS was sent to a port without TLS')),
-    );
+    const header = `GET / HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer x\r\r\n\r\n`;
+    for (const input of [Buffer.from('160301000501000001', 'hex'), header]) {
+      const socket = connect(Number(plain), hostname);
+      socket.on('error', () => undefined).resume();
+      socket.end(input);
+    }
+    await until('both are listed', async () => {
+      const texts = (await listed()).map(({ Message }) => Message).join('\n');
+      return /^TLS was sent to a port without TLS/m.test(texts) && /^A header has a line break/m.test(texts);
+    });
     for (const path of ['/emails', '/mail/send']) {
       const answer = await server.call('POST', path, { body: {} });
       expect(answer.json.Error).toContain('mail is sent by POST /api/v1/email, see /api/v1/docs');

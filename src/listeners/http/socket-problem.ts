@@ -68,6 +68,13 @@ function toRefusal(
         'request-timeout',
         bytesRead === 0 ? { message: 'Nothing was sent: this port speaks HTTP; SMTP has another port' } : {},
       );
+    case 'HPE_LF_EXPECTED':
+    case 'HPE_CR_EXPECTED':
+    case 'HPE_INVALID_HEADER_TOKEN':
+      return new AppError('http-malformed', {
+        message:
+          'A header has a line break or another character that it may not have: a token read from a file must not end with one',
+      });
     default:
       return new AppError(
         'http-malformed',
