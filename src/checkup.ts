@@ -19,7 +19,7 @@ import type { Random } from './lib/random.ts';
 import { createSharedWork } from './lib/shared-work.ts';
 import { differingSettings } from './model/node.ts';
 import { reachOf } from './model/personal.ts';
-import { allTargets, type Route } from './model/route.ts';
+import { allTargets, capturesAll, type Route } from './model/route.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
 import { type CertificateFacts, probeCertificate } from './net/certificate-probe.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';
@@ -166,7 +166,7 @@ export function createCheckup(parts: Parts): Checkup {
         })),
         returns: seen.returns,
         https: seen.https === null ? null : { host: new URL(publicUrl(config, seen.https)).hostname },
-        links: targets.every(({ kind }) => kind === 'sandbox') ? null : linksOf(seen.https ?? config.http),
+        links: capturesAll(targets) ? null : linksOf(seen.https ?? config.http),
         operatorAddress: config['operator-address'],
         blockLists: config['doctor-dnsbl'],
         identityIssuer: parts.identityProvider === undefined ? null : config['oidc-issuer'],

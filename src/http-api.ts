@@ -33,7 +33,7 @@ import type { Returns } from './listeners/returns/open-returns.ts';
 import { createTrackingRoutes } from './listeners/tracking/tracking.ts';
 import type { PersonalTokens } from './mail/personal-token.ts';
 import type { NodeLease } from './model/node.ts';
-import { isRelaySite } from './model/route.ts';
+import { allTargets, capturesAll, isRelaySite } from './model/route.ts';
 import { SCOPES, type Scope } from './model/token.ts';
 import type { CachingResolver } from './net/resolver.ts';
 import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
@@ -156,8 +156,11 @@ export function createHttpApi(
     fine('store-speed', parts.storeSpeed.slow()),
     fine('log', parts.logTrouble()),
     fine('connections', failsHere()),
-    // As of what leaves.
-    fine('resolver', resolver.trouble()),
+    // As of what leaves, so nothing waits for it where all mail is captured.
+    fine(
+      'resolver',
+      capturesAll(allTargets(config.route, loaded.routing.routes)) ? null : resolver.trouble(),
+    ),
     fine('clock', parts.clockWatch.suspicion()),
     // Mail is still accepted and kept; another node may send it.
     fine('node', parts.node.trouble),

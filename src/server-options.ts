@@ -9,7 +9,7 @@ import { type EngineOptions, MOST_CONNECTIONS_IN_ALL } from './engine.ts';
 import { openFileLimit } from './lib/open-files.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpOptions } from './listeners/http/deps.ts';
 import { DEFAULT_SUBMISSION_OPTIONS } from './listeners/submission/listener.ts';
-import { allTargets } from './model/route.ts';
+import { allTargets, capturesAll } from './model/route.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import type { IdentitySettings } from './policy/access/identity-provider.ts';
 import type { RetentionOptions } from './policy/retention/retention.ts';
@@ -76,7 +76,7 @@ export function engineOptions(
     accept: {
       // An unsubscribe address is useful only if its mail is read.
       mailtoDomain: config.returns === null ? null : bounceDomain,
-      testLinks: mode === 'dev' || isOnlySandbox(loaded),
+      testLinks: mode === 'dev' || capturesAll(allTargets(config.route, loaded.routing.routes)),
       maxMessageBytes: config['max-message-bytes'],
       simulatorDomain: config['simulator-domain'],
       maxAgeMs: config['max-age'],
@@ -103,8 +103,8 @@ export function identitySettings(config: LoadedConfig['config']): IdentitySettin
 }
 
 /** Whether mail from any domain is taken, without verifying it. */
-export function takesAnyDomain(loaded: LoadedConfig, mode: Mode): boolean {
-  return mode === 'dev' && isOnlySandbox(loaded);
+export function takesAnyDomain({ config, routing }: LoadedConfig, mode: Mode): boolean {
+  return mode === 'dev' && capturesAll(allTargets(config.route, routing.routes));
 }
 
 /** Of sender domains. */
@@ -159,9 +159,4 @@ export function alertSenders(config: Config) {
     operatorAddress: config['operator-address'],
     ownDomains: [config['service-domain'] ?? [], bounceDomainOf(config), config.hostname].flat(),
   };
-}
-
-/** Nothing leaves this machine. */
-function isOnlySandbox({ config, routing }: LoadedConfig): boolean {
-  return allTargets(config.route, routing.routes).every(({ kind }) => kind === 'sandbox');
 }

@@ -21,6 +21,11 @@ export function allTargets(
   return [...usual, ...rules.flatMap(({ targets }) => targets)];
 }
 
+/** Nothing leaves this machine: all mail is captured. */
+export function capturesAll(targets: readonly Route[]): boolean {
+  return targets.every(({ kind }) => kind === 'sandbox');
+}
+
 const RELAY_SITE = 'relay:';
 
 /** The name of the site of a relay: `relay:host:port`. Recipients' own sites never begin so, because host names have no colon. */

@@ -30,7 +30,7 @@ it('waits for its own sake, and leaves the connections of its site to others', a
   ]);
 });
 
-it('fails no mail because our own resolver denies every domain, and sends it when it no longer does', async () => {
+it('fails no mail because our own resolver denies every domain, sends it when it no longer does, and is silent where nothing leaves', async () => {
   dns.set('denied.test', { MX: ['mx.denied.test'] });
   dns.set('mx.denied.test', { A: ['127.0.0.1'] });
   dns.fault('*', { kind: 'nxdomain' });
@@ -56,6 +56,10 @@ it('fails no mail because our own resolver denies every domain, and sends it whe
       Message: expect.stringMatching(/denies every domain, even com/),
     }),
   );
+  const captures = await startInstance(scope, { settings: { route: 'sandbox', dns: dns.text } });
+  await addDomain(captures, 'example.com');
+  await captures.call('POST', '/domains/example.com/verify');
+  expect((await captures.call('GET', '/attention')).json.Items).toEqual([]);
   dns.fault('*', undefined);
   await until('it is delivered', async () => {
     await server.call('POST', `/email/${id}/retry`);
