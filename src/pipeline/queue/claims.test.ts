@@ -324,7 +324,7 @@ describe('claims', () => {
     const answer = Promise.withResolvers<void>();
     storeAnswers = answer.promise;
     claims.start();
-    await expect.poll(() => claims.promised().rows).toBeGreaterThan(0);
+    await expect.poll(() => claims.promised.rows).toBeGreaterThan(0);
     answer.resolve();
     await expect.poll(() => count('large.example')).toBe(16);
   });
@@ -334,17 +334,17 @@ describe('claims', () => {
     const answer = Promise.withResolvers<void>();
     storeAnswers = answer.promise;
     claims.start();
-    await expect.poll(() => claims.promised().at.of(SITE)).toBeGreaterThan(0);
+    await expect.poll(() => claims.promised.at.of(SITE)).toBeGreaterThan(0);
     // The answer is there; from now on nothing but promises.
     await clock.advance(1);
     answer.resolve();
     for (let n = 0; n < 1_000 && taken.length === 0; n++) {
-      expect(claims.promised().at.of(SITE)).toBeGreaterThan(0);
+      expect(claims.promised.at.of(SITE)).toBeGreaterThan(0);
       await null;
     }
     expect(taken).toHaveLength(3);
-    expect(claims.promised()).toMatchObject({ rows: 0, bytes: 0 });
-    expect(claims.promised().at.of(SITE)).toBe(0);
+    expect(claims.promised).toMatchObject({ rows: 0, bytes: 0 });
+    expect(claims.promised.at.of(SITE)).toBe(0);
   });
 
   it('that fail are tried again after a second', async () => {

@@ -1,99 +1,55 @@
 /**
- * Fills the window from the store. Knows what is due per site (due-queues.ts) and claims for sites that hold less than
- * half of what they may, some queues at a time in rotation; a site that is closed or full costs nothing until that
- * ends. A sweep every five seconds asks the store what becomes due within the next ten, and finds rows that were not
- * announced. Expired rows are settled here, whether their site is blocked or not.
+ * Fills the window from the store: knows what is due per site (due-queues.ts), and decides when rows are claimed for
+ * which site (site-claims.ts claims them). A sweep every five seconds asks the store what becomes due within the next
+ * ten, and finds rows that were not announced. Expired rows are settled here, whether their site is blocked or not.
  */
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Random } from '../../lib/random.ts';
 import { createReruns } from '../../lib/shared-work.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import type { Lane } from '../../model/message.ts';
-import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hint } from '../../store/topics/hints.ts';
 import type { QueueHint, Settlement } from '../../store/topics/queue.ts';
 import { dueQueuePages } from './due-pages.ts';
-import type { DueQueue, DueQueues } from './due-queues.ts';
 import type { QueueOptions } from './queue.ts';
-import {
-  createPromises,
-  LARGE_ROW_BYTES,
-  type Promised,
-  type ReadyWindow,
-  type Room,
-} from './ready-window.ts';
+import { CLAIM_ROWS, createSiteClaims, type SiteClaims, type SiteClaimsDeps } from './site-claims.ts';
 import type { Holding } from './strays.ts';
 
-export interface Claims {
+export interface Claims extends Pick<SiteClaims, 'isLow' | 'refill' | 'underWay' | 'promised'> {
   /** Due times were noted, which may have come. */
   look(): void;
   /** Something may be due that was not announced. */
   sweepSoon(): void;
   /** Other nodes have stored rows in these queues, or in any. */
   hinted(queues: Hint['queues']): void;
-  /** Whether the site holds less than half of what it may: due rows are claimed only then. */
-  isLow(site: string): boolean;
-  /** A site has free places, or is open again. */
-  refill(site: string): void;
   /** Expired rows that are leased, and since when claims are under way. */
   holding(): Holding;
-  /** Resolves when what is being claimed is in memory; null: nothing is. */
-  underWay(): Promise<unknown> | null;
   start(): void;
   stop(): Promise<void>;
   /** Waiting recipients, as last counted. */
   queued(): number;
   /** Counts them; a sweep does so too. */
   count(): Promise<void>;
-  /** Places that running claims may fill. */
-  promised(): Promised;
 }
 
-interface Deps {
+interface Deps extends SiteClaimsDeps {
   store: Pick<
     Store,
     'hearsHints' | 'dueQueues' | 'dueAmong' | 'claimDue' | 'claimExpired' | 'settle' | 'queueCounts'
   >;
-  clock: Clock;
-  random: Random;
   log: Logger;
-  node: NodeLease;
-  window: ReadyWindow;
-  /** Rows and bytes that are reserved for mail being accepted. */
-  reserved(): Promised;
-  due: DueQueues;
-  /** Nothing may be claimed for this site, or for any (null). */
-  closed(site: string | null): boolean;
   /** Nothing may be given up for its age now. */
   suspectsClock(): boolean;
-  /** A hold applies to this queue's mail. */
-  keptBack(queue: DueQueue): boolean;
-  /** Rows that this site should hold at most. */
-  allowance(site: string): number;
   /** Critical mail waits for a blocked site. */
   urgent(site: string): void;
-  /** Claimed rows enter memory. `sinceMs`: when they were requested, monotonic. */
-  add(deliveries: readonly ClaimedDelivery[], sinceMs: number): void;
   /** There is work for a site, or a reason to look again. */
   wake(site: string): void;
   expire(delivery: ClaimedDelivery, now: number): Settlement;
   /** Settles expired mail that waits in memory, which the search in the store does not find. */
   expireHeld(now: number): void;
-  eventsStored(): void;
 }
 
-const CLAIM_ROWS = 64;
-/** Queues of one site that are claimed from concurrently: their claims share a commit. */
-const QUEUES_AT_ONCE = 8;
-/** Queues that are moved to other sites in one round. */
-const MOST_MOVED = 256;
-/** Sites that are claimed for concurrently. */
-const SITES_AT_ONCE = 8;
-/** Sites that found no place are tried again below this share of all rows, or of those of their sender domain. */
-const ROOM_AGAIN = 0.9;
 const QUEUES_PER_SWEEP = 20_000;
 const FAILED_SWEEP_MS = 1_000;
 
@@ -101,7 +57,7 @@ export function createClaims(
   deps: Deps,
   options: Pick<QueueOptions, 'lookAheadMs' | 'lookAheadWithoutHintsMs' | 'checkMs' | 'maxRows'>,
 ): Claims {
-  const { store, clock, random, log, node, window, due } = deps;
+  const { store, clock, random, log, node, due } = deps;
   let running = false;
   let timer: Timer | null = null;
   let timerAt = Number.POSITIVE_INFINITY;
@@ -119,22 +75,20 @@ export function createClaims(
   /** Queues of which others told; they are looked at together, however often others tell. */
   const told = new Set<number>();
   const looking = createReruns(lookAtTold);
-  /** Sites to claim for, in turn. */
-  const wanting = new Set<string>();
-  const claiming = new Map<string, Promise<void>>();
   /** When the running claims began (monotonic), the oldest first. */
   const asked = new Set<{ sinceMs: number }>();
-  const promised = createPromises();
-  /** Sites that found no place because of others, also for critical mail. */
-  const urgentOut = new Set<string>();
-  /** Those that found none below critical mail. */
-  const crowdedOut = new Set<string>();
-  /** By sender domain: those where its mail found no place because of its mail to others. */
-  const fullSenders = new Map<string, Set<string>>();
-  /** The same for large mail. */
-  const largeOut = new Map<string, Set<string>>();
-  /** A claim failed since the last sweep: two sites of a sender domain would otherwise take turns without end. */
-  let isFailing = false;
+  const sites = createSiteClaims(
+    {
+      ...deps,
+      store: { claimDue: (claim) => asking(() => store.claimDue(claim)) },
+      failed(site, cause) {
+        log.warn({ err: cause, site }, 'due mail could not be claimed; it will be tried again');
+        nextSweepMs = Math.min(nextSweepMs, clock.monotonicMs() + FAILED_SWEEP_MS);
+        schedule();
+      },
+    },
+    options,
+  );
 
   return {
     look,
@@ -146,35 +100,28 @@ export function createClaims(
         looking.ask();
       }
     },
-    isLow,
-    refill,
+    isLow: sites.isLow,
+    refill: sites.refill,
+    underWay: sites.underWay,
+    promised: sites.promised,
     count,
     holding() {
       const [oldest] = asked;
       return { ids: expiring.map(({ deliveryId }) => deliveryId), sinceMs: oldest?.sinceMs ?? null };
     },
-    underWay: () => (claiming.size === 0 ? null : Promise.all(claiming.values())),
     start() {
       running = true;
+      sites.start();
       nextSweepMs = 0;
       void tick();
     },
     async stop() {
       running = false;
       timer?.cancel();
-      wanting.clear();
-      urgentOut.clear();
-      crowdedOut.clear();
-      fullSenders.clear();
-      largeOut.clear();
-      await sweeping;
-      await Promise.all(claiming.values());
+      await Promise.all([sweeping, sites.stop()]);
     },
     queued() {
       return queued;
-    },
-    promised() {
-      return promised;
     },
   };
 
@@ -205,7 +152,7 @@ export function createClaims(
   /** Also told to a blocked site: critical mail may be a reason to try earlier. */
   function arrived(site: string): void {
     if (!deps.closed(site)) {
-      refill(site);
+      sites.refill(site);
       return;
     }
     deps.wake(site);
@@ -270,12 +217,11 @@ export function createClaims(
       left -= hints.length;
       if (left === 0) sweptTo = hints.at(-1);
     }
-    isFailing = false;
-    retryFullSenders();
+    sites.swept();
     // Sites that wait for a place, and were woken while there was none.
     for (const site of [...due.sites()]) {
       if (!deps.closed(site)) {
-        if (!waitsForPlaces(site)) refill(site);
+        if (!sites.waitsForPlaces(site)) sites.refill(site);
       } else if (due.hasLane(site, 'critical')) deps.urgent(site);
     }
   }
@@ -329,171 +275,5 @@ export function createClaims(
     } finally {
       asked.delete(one);
     }
-  }
-
-  function refill(site: string): void {
-    if (urgentOut.size > 0 && !window.isFull('critical', taken())) wantAgain(urgentOut);
-    if (crowdedOut.size > 0 && usedRows() < ROOM_AGAIN * options.maxRows) wantAgain(crowdedOut);
-    retryFullSenders();
-    if (!running || claiming.has(site) || due.count(site) === 0 || deps.closed(site)) return;
-    if (!isLow(site)) return;
-    wanting.add(site);
-    startClaims();
-  }
-
-  function retryFullSenders(): void {
-    if (isFailing || wanting.size > 0) return;
-    wantSome(fullSenders, (senderDomain) => {
-      const { more, has } = window.rowsOfSender(senderDomain, taken());
-      return more > (1 - ROOM_AGAIN) * has;
-    });
-    wantSome(largeOut, (senderDomain) => window.takesLarge(senderDomain, taken()));
-    startClaims();
-  }
-
-  /** A few sites of each sender domain that has places: the others would ask in vain. */
-  function wantSome(out: Map<string, Set<string>>, hasPlaces: (senderDomain: string) => boolean): void {
-    for (const [senderDomain, sites] of out) {
-      if (!hasPlaces(senderDomain)) continue;
-      for (const site of sites) {
-        if (wanting.size === SITES_AT_ONCE) break;
-        sites.delete(site);
-        wanting.add(site);
-      }
-      if (sites.size === 0) out.delete(senderDomain);
-    }
-  }
-
-  function waitsAt(site: string, out: Map<string, Set<string>>, senderDomain: string): void {
-    const sites = out.get(senderDomain) ?? new Set();
-    out.set(senderDomain, sites.add(site));
-  }
-
-  /** It has its turn when there are places. */
-  function waitsForPlaces(site: string): boolean {
-    for (const sites of fullSenders.values()) if (sites.has(site)) return true;
-    return false;
-  }
-
-  function usedRows(): number {
-    return window.rows() + deps.reserved().rows + promised.rows;
-  }
-
-  function wantAgain(sites: Set<string>): void {
-    for (const site of sites) wanting.add(site);
-    sites.clear();
-    startClaims();
-  }
-
-  /** Places that are promised, also to mail that is being accepted. */
-  function taken(): readonly Promised[] {
-    return [deps.reserved(), promised];
-  }
-
-  function startClaims(): void {
-    for (const site of wanting) {
-      if (claiming.size >= SITES_AT_ONCE) return;
-      wanting.delete(site);
-      claiming.set(
-        site,
-        claimFor(site)
-          .catch((cause: unknown) => {
-            // The sweep tries again.
-            log.warn({ err: cause, site }, 'due mail could not be claimed; it will be tried again');
-            nextSweepMs = Math.min(nextSweepMs, clock.monotonicMs() + FAILED_SWEEP_MS);
-            isFailing = true;
-            schedule();
-            return false;
-          })
-          .then((again) => {
-            claiming.delete(site);
-            if (again) refill(site);
-            else retryFullSenders();
-            startClaims();
-          }),
-      );
-    }
-  }
-
-  function isLow(site: string): boolean {
-    const { critical, normal, bulk } = window.waiting(site);
-    const waiting = critical + normal + bulk;
-    return waiting === 0 || 2 * waiting < deps.allowance(site);
-  }
-
-  /** One round over some of the site's queues; returns true if the next round may find more. */
-  async function claimFor(site: string): Promise<boolean> {
-    // Critical mail is read beside what waits in memory.
-    const isUrgent = due.hasLane(site, 'critical') && window.waiting(site).critical === 0;
-    if (!running || deps.closed(site) || !(isLow(site) || isUrgent)) return false;
-    const allowed = deps.allowance(site);
-    const { critical, normal, bulk } = window.waiting(site);
-    const free = allowed - (critical + normal + bulk) - deps.reserved().at.of(site) - promised.at.of(site);
-    let rowsLeft = Math.min(isUrgent ? Math.max(1, free) : free, options.maxRows - usedRows());
-    const roomOf = (lane: Lane, senderDomain: string) =>
-      window.room({ site, lane, senderDomain, siteRows: allowed }, taken());
-    const chosen = new Set<DueQueue>();
-    const fits = (lane: Lane, senderDomain: string, onlyLarge: boolean) => {
-      if (free <= 0 && lane !== 'critical') return false;
-      const room = roomOf(lane, senderDomain);
-      if (room.crowdedOut === 'by its sender') waitsAt(site, fullSenders, senderDomain);
-      if (room.rows <= 0 || room.bytes <= 0) return false;
-      if (onlyLarge && !room.takesLarge) waitsAt(site, largeOut, senderDomain);
-      return room.takesLarge || !onlyLarge;
-    };
-    if (due.hasLane(site, 'critical') && window.isFull('critical', taken())) urgentOut.add(site);
-    else if (window.isFull('normal', taken())) crowdedOut.add(site);
-    let moved = 0;
-    const claims: Promise<void>[] = [];
-    while (chosen.size < QUEUES_AT_ONCE && rowsLeft > 0) {
-      const queue = due.next(site, fits, (other) => !chosen.has(other) && !deps.keptBack(other));
-      if (queue === null) break;
-      // Only of those that are next: to ask for all of a site's queues in every round took 50 ms for 100,000.
-      const belongs = due.move(queue);
-      if (belongs !== site) {
-        refill(belongs);
-        moved += 1;
-        if (moved === MOST_MOVED) break;
-        continue;
-      }
-      const room = roomOf(queue.lane, queue.senderDomain);
-      chosen.add(queue);
-      const share = Math.ceil(rowsLeft / Math.min(QUEUES_AT_ONCE, due.count(site) - chosen.size + 1));
-      const limit = Math.min(CLAIM_ROWS, share, room.rows);
-      rowsLeft -= limit;
-      claims.push(claimFrom(queue, { ...room, rows: limit }));
-    }
-    await Promise.all(claims);
-    // A queue that had no due rows is not among them any more, so this ends.
-    return moved > 0 || claims.length > 0;
-  }
-
-  async function claimFrom(queue: DueQueue, { rows: limit, bytes: free, takesLarge }: Room): Promise<void> {
-    // Its site may change meanwhile.
-    const { revision, queueId, site, lane, senderDomain } = queue;
-    const maxBytes = Math.ceil(free / 2);
-    promised.add(queue, limit, maxBytes, takesLarge);
-    const sinceMs = clock.monotonicMs();
-    const eventId = uuidv7(clock, random);
-    const claim = {
-      ...{ queueId, epoch: node.epoch, now: clock.now(), limit, maxBytes, eventId },
-      ...(takesLarge ? {} : { maxRowBytes: Math.min(maxBytes, LARGE_ROW_BYTES) }),
-    };
-    let rows: readonly ClaimedDelivery[] = [];
-    try {
-      rows = await asking(() => store.claimDue(claim));
-    } finally {
-      // In one go with their arrival: a message that is accepted in between would find room for itself.
-      promised.add({ site, lane, senderDomain }, -limit, -maxBytes, takesLarge);
-    }
-    if (rows.some((delivery) => delivery.wasScheduled)) deps.eventsStored();
-    let bytes = 0;
-    for (const { size } of rows) bytes += size;
-    deps.add(rows, sinceMs);
-    // Neither the limit of rows nor of bytes ended this claim, so there are no more due rows. A row larger than half of
-    // that is left for the sweep.
-    if (rows.length === limit || bytes > maxBytes / 2) due.leftMore(queue);
-    else if (takesLarge) due.exhausted(queue, revision);
-    else due.noMoreSmall(queue, revision);
   }
 }

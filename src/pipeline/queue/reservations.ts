@@ -72,6 +72,6 @@ export function createReservations(deps: {
       if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null })) return false;
     }
     const place = { site, lane, senderDomain, siteRows: allowance(site) };
-    return window.hasRoom(place, [reserved, claims.promised()], bytes);
+    return window.hasRoom(place, [reserved, claims.promised], bytes);
   }
 }
