@@ -174,7 +174,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/domains/doctor/hosts.ts judgeAliasLoops',
     'policy/domains/doctor/hosts.ts judgeWildcard',
     'policy/domains/doctor/instance-addresses.ts isGeneric',
-    'policy/domains/doctor/spf.ts judgeSpf',
+    'policy/domains/doctor/spf-check.ts judgeSpf',
   ],
   'a hash that takes the same work for any password, after its length was checked': [
     'policy/access/password-hash.ts scryptOf',
@@ -205,7 +205,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/domains/dkim-keys.ts loadPrivateKey',
     'policy/domains/doctor/dmarc-reports.ts judgeReports',
     'policy/domains/relay-spf.ts relayInclude',
-    'policy/domains/doctor/spf.ts ipTerms',
+    'policy/domains/doctor/spf-check.ts ipTerms',
     'policy/domains/relay-spf.ts spfText',
     'smtp/client-work.ts newWork',
   ],

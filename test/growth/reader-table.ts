@@ -152,8 +152,8 @@ import { relativeHost } from '../../src/policy/domains/dns-records.ts';
 import { showable, shownTexts } from '../../src/policy/domains/doctor/check.ts';
 import { isDmarc, parseDmarc } from '../../src/policy/domains/doctor/dmarc.ts';
 import { judgeBimi } from '../../src/policy/domains/doctor/hosts.ts';
-import { isSpf, parseSpf } from '../../src/policy/domains/doctor/spf.ts';
 import { expandSpf, isDomainSpec, withoutMacros } from '../../src/policy/domains/doctor/spf-macros.ts';
+import { isSpf, maskedNetwork, parseSpf } from '../../src/policy/domains/doctor/spf-record.ts';
 import { readReport } from '../../src/policy/sandbox/spamd.ts';
 import { isCleanText, isSafePath } from '../../src/smtp/command-guard.ts';
 import { createReplyReader, enhancedCodeOf } from '../../src/smtp/reply.ts';
@@ -655,8 +655,9 @@ export const READERS: Readonly<Record<string, Reader>> = {
   },
   'policy/domains/doctor/spf-macros.ts isDomainSpec': isDomainSpec,
   'policy/domains/doctor/spf-macros.ts withoutMacros': withoutMacros,
-  'policy/domains/doctor/spf.ts isSpf': isSpf,
-  'policy/domains/doctor/spf.ts parseSpf': (text) => [
+  'policy/domains/doctor/spf-record.ts isSpf': isSpf,
+  'policy/domains/doctor/spf-record.ts maskedNetwork': maskedNetwork,
+  'policy/domains/doctor/spf-record.ts parseSpf': (text) => [
     parseSpf(text),
     parseSpf(`v=spf1 ${text}`),
     parseSpf(`v=spf1 include:${text}`),

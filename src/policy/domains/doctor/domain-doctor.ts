@@ -12,7 +12,7 @@ import type { DomainVerification } from '../verify.ts';
 import { type ExaminedDomain, examineDomain } from './examine.ts';
 import type { SendingAddress } from './instance-facts.ts';
 import { createLookups, type DoctorResolver, type LookupLimits } from './lookups.ts';
-import type { SpfRelay } from './spf.ts';
+import type { SpfRelay } from './spf-check.ts';
 
 export interface DomainDoctor {
   /** `fresh`: uses no answer that was asked for before. Never rejects because of a DNS answer. */

@@ -27,7 +27,8 @@ import {
 import type { SendingAddress } from './instance-facts.ts';
 import type { Difference, Lookups, Remembered } from './lookups.ts';
 import { returnServers } from './return-servers.ts';
-import { judgeSpf, type SpfRelay, walkSpf } from './spf.ts';
+import { walkSpf } from './spf.ts';
+import { judgeSpf, type SpfRelay } from './spf-check.ts';
 
 export interface ExaminedDomain {
   domain: string;

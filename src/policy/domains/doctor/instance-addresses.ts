@@ -6,7 +6,8 @@ import type { Resolver } from '../../../net/dns-types.ts';
 import { reverseName } from '../../../net/ip-address.ts';
 import { type DomainCheck, openCheck, showable } from './check.ts';
 import type { InstanceFacts, SendingAddress } from './instance-facts.ts';
-import { ipTerms, judgeSpf, walkSpf } from './spf.ts';
+import { walkSpf } from './spf.ts';
+import { ipTerms, judgeSpf } from './spf-check.ts';
 
 /** Words in names that providers give to addresses by default. */
 const GENERIC_WORDS =
