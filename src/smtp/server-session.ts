@@ -9,7 +9,8 @@
  *
  * While the handler works, nothing more is read, so that replies stay in order (RFC 2920). Memory: one command line,
  * one message within its limit, and what arrives in spite of `pause(true)`. Only CRLF ends a line, in commands and in
- * messages; invalid input is never repaired into a command. It is one piece because every step changes the state above.
+ * messages; invalid input is never repaired into a command. It is one piece because every step changes the state above;
+ * server-input.ts holds what was not read yet.
  */
 import { createAlarm } from '../lib/alarm.ts';
 import { TLS_HANDSHAKE } from '../lib/client-hello.ts';
@@ -24,6 +25,7 @@ import {
   parseRcpt,
 } from './server-commands.ts';
 import { createDataReader, type DataFault, type DataReader } from './server-data.ts';
+import { createServerInput } from './server-input.ts';
 import { formatReply, REPLIES, reply, tooLarge } from './server-reply.ts';
 import type {
   MailFrom,
@@ -59,11 +61,9 @@ export interface ServerSession {
 
 type State = 'greeting' | 'command' | 'auth' | 'data' | 'handshake' | 'closed';
 
-const LF = 10;
 const CR = 13;
 /** A longer unfinished line is refused. */
 const MAX_ENDLESS_BYTES = 64 * 1024;
-const HELD_BYTES = MAX_AUTH_BYTES + 2;
 const MAX_HELD_REPLIES = 16 * 1024;
 const DATA_FAULTS: Readonly<Record<Exclude<DataFault, 'long-line' | 'too-large'>, ServerReply>> = {
   'bare-line-end': REPLIES.bareInData,
@@ -108,17 +108,12 @@ export function createServerSession(
   /** The command that the next reply answers, so that a refusal is reported with its sender. */
   let about: { command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA'; from: MailFrom | null } | null = null;
 
-  // Unread input, and the beginning of a line from earlier chunks.
-  let pending: Uint8Array[] = [];
-  let at = 0;
-  let held = Buffer.alloc(0);
-  let lineBytes = 0;
+  const input = createServerInput(clock);
   let pumping = false;
 
   // One alarm for all deadlines: it rings too early where they were moved later, because most never pass.
   let deadlineMs = Number.POSITIVE_INFINITY;
   let loginDeadlineMs = Number.POSITIVE_INFINITY;
-  let lineStartedMs = 0;
   let dataStartedMs = 0;
   const alarm = createAlarm(clock, onAlarm);
 
@@ -141,7 +136,7 @@ export function createServerSession(
         finish(null);
         return;
       }
-      pending.push(chunk);
+      input.push(chunk);
       if (waiting || state === 'greeting') connection.pause(true);
       else pump();
     },
@@ -182,17 +177,12 @@ export function createServerSession(
   function pump(): void {
     if (pumping) return;
     pumping = true;
-    while (!waiting && state !== 'closed' && state !== 'handshake') {
-      const [chunk] = pending;
-      if (chunk === undefined) break;
-      if (at >= chunk.length) {
-        pending.shift();
-        at = 0;
-      } else if (state === 'data') readData(chunk);
-      else readLine(chunk);
+    while (input.hasMore() && !waiting && state !== 'closed' && state !== 'handshake') {
+      if (state === 'data') readData();
+      else readLine();
     }
     pumping = false;
-    const more = hasInput();
+    const more = input.hasMore();
     if (!waiting || !more || urgent || out.length > MAX_HELD_REPLIES) flush();
     if (state === 'closed') return;
     if (ended && !waiting) {
@@ -205,41 +195,16 @@ export function createServerSession(
     arm();
   }
 
-  /** Something was received and not read. */
-  function hasInput(): boolean {
-    return pending.length > 1 || at < (pending[0]?.length ?? 0);
-  }
-
-  function readLine(chunk: Uint8Array): void {
-    if (lineBytes === 0) {
-      lineStartedMs = clock.monotonicMs();
-      if (chunk[at] === TLS_HANDSHAKE) {
-        handler.onRefused?.('connection', REPLIES.notPlain, null);
-        finish(REPLIES.notPlain);
-        return;
-      }
-    }
-    const lf = chunk.indexOf(LF, at);
-    const end = lf === -1 ? chunk.length : lf + 1;
-    lineBytes += end - at;
-    if (lineBytes > MAX_ENDLESS_BYTES) {
-      finish(REPLIES.endlessLine);
+  function readLine(): void {
+    if (input.lineStart() === TLS_HANDSHAKE) {
+      handler.onRefused?.('connection', REPLIES.notPlain, null);
+      finish(REPLIES.notPlain);
       return;
     }
-    let line: Uint8Array;
-    if (lf !== -1 && held.length === 0) line = chunk.subarray(at, end);
-    else {
-      const room = HELD_BYTES - held.length;
-      // A copy: a few octets must not keep a whole chunk in memory.
-      if (room > 0) held = Buffer.concat([held, chunk.subarray(at, Math.min(end, at + room))]);
-      line = held;
-    }
-    at = end;
-    if (lf === -1) return;
-    const length = lineBytes;
-    held = Buffer.alloc(0);
-    lineBytes = 0;
-    say(takeLine(line, length));
+    const line = input.readLine();
+    const length = input.lineBytes();
+    if (length > MAX_ENDLESS_BYTES) finish(REPLIES.endlessLine);
+    else if (line !== null) say(takeLine(line, length));
   }
 
   /** `line` with its line end, cut if it is longer than allowed; `length` is its real length. */
@@ -267,15 +232,14 @@ export function createServerSession(
     return long ? REPLIES.lineTooLong : text;
   }
 
-  function readData(chunk: Uint8Array): void {
+  function readData(): void {
     if (data === null) return;
-    const end = data.read(chunk, at);
-    at = end === -1 ? chunk.length : end;
+    const isAtEnd = input.readData(data);
     // A peer that continues after this much does not intend to end.
     if (data.received() > 2 * limits.maxMessageBytes + MAX_ENDLESS_BYTES) {
       about = { command: 'DATA', from };
       say({ ...tooLarge(limits.maxMessageBytes), close: true });
-    } else if (end !== -1) say(takeMessage(data));
+    } else if (isAtEnd) say(takeMessage(data));
   }
 
   // ── commands ────────────────────────────────────────────────────────────────────────────────────────────
@@ -352,9 +316,7 @@ export function createServerSession(
     if (!options.startTls) return REPLIES.noStartTls;
     if (facts.tls !== null) return REPLIES.tlsAlready;
     // RFC 3207 §4.2, against command injection: input from before the handshake never counts as protected.
-    if (hasInput()) return REPLIES.injected;
-    pending = [];
-    at = 0;
+    if (input.hasMore()) return REPLIES.injected;
     out += formatReply(REPLIES.startTls);
     flush();
     state = 'handshake';
@@ -545,8 +507,7 @@ export function createServerSession(
   function close(): void {
     state = 'closed';
     alarm.stop();
-    pending = [];
-    held = Buffer.alloc(0);
+    input.clear();
     data?.release();
     data = null;
     out = '';
@@ -572,7 +533,7 @@ export function createServerSession(
       const seconds = (data?.received() ?? 0) / limits.minBytesPerSecond;
       return Math.min(deadlineMs, dataStartedMs + limits.dataGraceMs + seconds * 1000);
     }
-    const line = lineBytes > 0 ? lineStartedMs + limits.lineMs : Number.POSITIVE_INFINITY;
+    const line = (input.unfinishedSinceMs() ?? Number.POSITIVE_INFINITY) + limits.lineMs;
     return Math.min(deadlineMs, loginDeadlineMs, line);
   }
 
