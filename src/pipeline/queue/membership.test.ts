@@ -7,7 +7,8 @@ import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.t
 import { commit, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
 import { openTestStore } from '../../store/sqlite/test-support.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
-import { type LeaseState, type Membership, NODE_TIMES, openMembership } from './membership.ts';
+import type { LeaseState } from './leases.ts';
+import { type Membership, NODE_TIMES, openMembership } from './membership.ts';
 import { createSingletonJob } from './singleton-job.ts';
 
 const STEP_MS = 250;

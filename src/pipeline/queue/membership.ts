@@ -1,13 +1,13 @@
 /**
- * This process as one of several nodes on one store: it stores a heartbeat, notices nodes that stop, reclaims their
- * rows, and holds leases on what only one node may do.
+ * This process as one of several nodes on one store: it stores a heartbeat, notices nodes that stop, and reclaims their
+ * rows.
  *
  *   alive ──no heartbeat stored for `doubtMs`──► in doubt (begins nothing) ──heartbeat stored──► alive
  *     └──────────── others ended its epoch (`deadMs`) ────────────────► a new epoch: nothing of the old is sent
  *
- * How other nodes are judged is in other-nodes.ts. One heartbeat renews all leases of a node. The leases of a node that
- * cannot store it lapse before others may take them: after two thirds of `leaseMs` it begins nothing new under them, and
- * a fifth later it aborts the rest.
+ * How other nodes are judged is in other-nodes.ts. One heartbeat renews all leases of a node (leases.ts). Those of a node
+ * that cannot store it lapse before others may take them: after two thirds of `leaseMs` it begins nothing new under them,
+ * and a fifth later it aborts the rest.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/log.ts';
@@ -15,7 +15,8 @@ import type { Random } from '../../lib/random.ts';
 import type { Service } from '../../lib/service.ts';
 import { createReruns } from '../../lib/shared-work.ts';
 import type { NodeLease } from '../../model/node.ts';
-import type { Heartbeat, NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
+import type { NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
+import { createLeases, type Leases } from './leases.ts';
 import { createOtherNodes } from './other-nodes.ts';
 
 /** Times in ms on this node's monotonic clock. */
@@ -41,31 +42,8 @@ export const NODE_TIMES: NodeTimes = {
   strayMs: 60_000,
 };
 
-/** `asking`: not known yet · `held` by this node · `elsewhere`: by another node · `absent`: only for a node that is not running. */
-export type LeaseState = 'asking' | 'held' | 'elsewhere' | 'absent';
-
-/** A lease on something that only one node does. */
-export interface Lease {
-  state(): LeaseState;
-  /** It is no longer needed. */
-  end(): void;
-}
-
-/** The user of a lease. */
-export interface LeaseListener {
-  /**
-   * The state changed. `graceMs`: when a lease is lost, everything begun under it must have ended by then; null: it is
-   * passed to another node when that has ended.
-   */
-  changed(state: LeaseState, graceMs: number | null): void;
-  /** Resolves when nothing that was begun under the lease goes on. A lease whose users cannot tell is never passed. */
-  cleared?(): Promise<void>;
-}
-
 /** This node among the others on its store. Heartbeats are stored between `start` and `stop`. */
-export interface Membership extends Service, NodeLease {
-  /** Requests a lease from now on; the listener is called when it is known who has it. */
-  want(name: string, listener: LeaseListener): Lease;
+export interface Membership extends Service, NodeLease, Pick<Leases, 'want' | 'held'> {
   /** Calls the listener if this node has a new epoch because others ended the old one. */
   onNewEpoch(listener: () => void): void;
   /** Calls the listener when rows of other nodes were reclaimed. */
@@ -74,8 +52,6 @@ export interface Membership extends Service, NodeLease {
    * Awaited with every heartbeat, and before new leases count as held: reads again what other nodes may have changed.
    */
   onRefresh(refresh: (got: readonly string[]) => Promise<void>): void;
-  /** Names of the leases held now. */
-  held(): readonly string[];
   /** Whether another living node sends from a source, as last seen. */
   serves(source: string): boolean;
   /** Other living nodes, as last seen. */
@@ -85,16 +61,7 @@ export interface Membership extends Service, NodeLease {
   readonly newEpochs: number;
 }
 
-interface Wanted {
-  state: LeaseState;
-  listeners: Set<LeaseListener>;
-  /** It is not passed to another node before. */
-  staysUntilMs: number;
-}
-
 const RECLAIM_ROWS = 2_000;
-/** A lease under which something took longer than `leaseMs` to end is not passed for this many times as long. */
-const STAYS = 50;
 /** A node that waits for a lease, or could not store its heartbeat, looks this many times as often. */
 const HURRY = 5;
 
@@ -140,9 +107,6 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   const { nodeId, about, sharedSources } = options;
   const lapseMs = (leaseMs * 2) / 3;
   const others = createOtherNodes({ clock, log }, about, { beatMs, sharedSources });
-  const wanted = new Map<string, Wanted>();
-  /** Leases that are being passed, by name: the epoch that gets each. */
-  const passing = new Map<string, number>();
   let confirmedMs = clock.monotonicMs();
   /** How far the clock of this machine is behind that of the store. */
   let skewMs = 0;
@@ -176,6 +140,14 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   let begunAnew: () => void = () => {};
   let reclaimed: () => void = () => {};
   let refresh: (got: readonly string[]) => Promise<void> = async () => {};
+  const leases = createLeases(
+    {
+      ...{ store, clock, others, haveLapsed, lookSoon },
+      epoch: () => epoch,
+      refresh: (got) => refresh(got),
+    },
+    leaseMs,
+  );
 
   return {
     about,
@@ -193,22 +165,6 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     get newEpochs() {
       return newEpochs;
     },
-    want(name, listener) {
-      const known = wanted.get(name) ?? { state: 'asking', listeners: new Set(), staysUntilMs: 0 };
-      wanted.set(name, known);
-      known.listeners.add(listener);
-      if (known.state !== 'held') lookSoon();
-      return {
-        state: () => (known.state === 'held' && haveLapsed() ? 'asking' : known.state),
-        end() {
-          known.listeners.delete(listener);
-          if (known.listeners.size > 0 || wanted.get(name) !== known) return;
-          wanted.delete(name);
-          // If this fails, the lease is released with the next heartbeat.
-          if (known.state === 'held') store.giveLeases({ epoch, names: [name] }).catch(() => undefined);
-        },
-      };
-    },
     onNewEpoch(listener) {
       begunAnew = listener;
     },
@@ -218,7 +174,8 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     onRefresh(listener) {
       refresh = listener;
     },
-    held,
+    want: leases.want,
+    held: leases.held,
     serves: others.serves,
     others: others.all,
     async start() {
@@ -269,7 +226,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
         busy = false;
         if (!running) return;
         if (!failing) tending.ask();
-        const inHurry = failing || [...wanted.values()].some(({ state }) => state !== 'held');
+        const inHurry = failing || leases.areAwaited();
         if (again && !failing) round();
         else timer = clock.setTimer(inHurry ? beatMs / HURRY : beatMs, round);
       });
@@ -278,7 +235,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   // ── heartbeat ───────────────────────────────────────────────────────────────────────────────────────────
 
   async function beat(): Promise<void> {
-    const heldThen = new Set(held());
+    const heldThen = leases.held();
     const askedMs = clock.monotonicMs();
     const asked = clock.now();
     const answer = await store.heartbeat({ epoch, now: asked });
@@ -291,8 +248,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     keepTime(asked, answer.now);
     confirmed(askedMs);
     others.saw(answer.others);
-    compareHeld(answer.leases, heldThen);
-    balance(answer);
+    leases.answered(answer, heldThen);
   }
 
   async function lookAfterOthers(): Promise<void> {
@@ -302,7 +258,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
       if (ended) log.warn(await aboutNode(other.epoch), 'a node has gone silent; what it held is taken back');
     }
     await takeBack();
-    await ask();
+    await leases.ask();
   }
 
   /** Which node it was, for the log: its epoch at least. */
@@ -335,7 +291,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   /** What this node had claimed may belong to others, or be claimed no more. */
   async function beginAgain(why: string): Promise<void> {
     confirmedMs = Number.NEGATIVE_INFINITY;
-    for (const name of wanted.keys()) set(name, 'asking', 0);
+    leases.loseAll();
     const askedMs = clock.monotonicMs();
     const ended = epoch;
     epoch = await begin();
@@ -358,10 +314,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     lapseTimer = clock.setTimer(Math.max(0, atMs + lapseMs - clock.monotonicMs()), () => {
       // After a pause of this process there may be no time left.
       const graceMs = Math.max(0, lapseMs + leaseMs / 5 - (clock.monotonicMs() - confirmedMs));
-      for (const [name, { state, listeners }] of wanted) {
-        if (state === 'held') set(name, 'asking', graceMs);
-        else if (passing.has(name)) for (const listener of listeners) listener.changed(state, graceMs);
-      }
+      leases.lapse(graceMs);
     });
   }
 
@@ -371,86 +324,5 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     if (rows === 0) return;
     log.warn({ rows }, 'took back what nodes held that are gone');
     reclaimed();
-  }
-
-  // ── leases ──────────────────────────────────────────────────────────────────────────────────────────────
-
-  function held(): string[] {
-    return [...wanted].flatMap(([name, { state }]) => (state === 'held' ? [name] : []));
-  }
-
-  /**
-   * Compares those held when the store was asked with its leases. A lease that this node got back counts as a new one, because
-   * things may have changed.
-   */
-  function compareHeld(leases: readonly string[], heldThen: ReadonlySet<string>): void {
-    const stored = new Set(leases);
-    for (const name of held()) if (heldThen.has(name) && !stored.has(name)) set(name, 'asking', 0);
-    // The user that asked for it has ended meanwhile.
-    const unwanted = leases.filter((name) => !wanted.has(name));
-    if (unwanted.length > 0) store.giveLeases({ epoch, names: unwanted }).catch(() => undefined);
-  }
-
-  async function ask(): Promise<void> {
-    const names = [...wanted].flatMap(([name, { state }]) =>
-      state === 'held' || passing.has(name) ? [] : [name],
-    );
-    if (names.length === 0) return;
-    const mine = epoch;
-    const got = new Set(
-      await store.takeLeases({ epoch: mine, names, quiet: others.quietFor(leaseMs), now: clock.now() }),
-    );
-    // What the former holder observed and stored applies from the first message on.
-    if (got.size > 0) await refresh([...got]);
-    // Those of an epoch that was ended meanwhile.
-    if (mine !== epoch) return;
-    for (const name of names) set(name, got.has(name) ? 'held' : 'elsewhere', 0);
-  }
-
-  /** Leases that other nodes wait for are passed to those that have fewer, until the numbers differ by one at most. */
-  function balance({ others: living, leases, asked }: Extract<Heartbeat, { kind: 'alive' }>): void {
-    const numbers = new Map(living.map((other) => [other.epoch, other.leases]));
-    for (const to of passing.values()) numbers.set(to, (numbers.get(to) ?? 0) + 1);
-    let own = leases.length - passing.size;
-    for (const { name, by } of asked) {
-      const theirs = numbers.get(by) ?? own;
-      const known = wanted.get(name);
-      if (own - theirs < 2 || known?.state !== 'held' || clock.monotonicMs() < known.staysUntilMs) continue;
-      if (!others.isAwake(by)) continue;
-      const waits = [...known.listeners].flatMap(({ cleared }) => cleared ?? []);
-      if (waits.length < known.listeners.size) continue;
-      own -= 1;
-      numbers.set(by, theirs + 1);
-      passing.set(name, by);
-      void pass(name, by, known, waits);
-    }
-  }
-
-  /** Nothing begins under it any more, and when what runs has ended, the other node has it. */
-  async function pass(
-    name: string,
-    to: number,
-    known: Wanted,
-    waits: readonly (() => Promise<void>)[],
-  ): Promise<void> {
-    const mine = epoch;
-    set(name, 'elsewhere', null);
-    const late = Promise.withResolvers<boolean>();
-    const timer = clock.setTimer(leaseMs, () => late.resolve(false));
-    const ended = Promise.all(waits.map((wait) => wait())).then(() => true);
-    const mayGo = await Promise.race([ended, late.promise]);
-    timer.cancel();
-    if (!mayGo) known.staysUntilMs = clock.monotonicMs() + STAYS * leaseMs;
-    // If this fails, the node keeps what it has.
-    else await store.passLease({ epoch: mine, name, to, now: clock.now() }).catch(() => undefined);
-    passing.delete(name);
-    lookSoon();
-  }
-
-  function set(name: string, state: LeaseState, graceMs: number | null): void {
-    const known = wanted.get(name);
-    if (known === undefined || known.state === state) return;
-    known.state = state;
-    for (const listener of known.listeners) listener.changed(state, graceMs);
   }
 }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../lib/log.ts';
 import { createVirtualClock } from '../../lib/virtual-clock.ts';
-import type { LeaseListener } from './membership.ts';
+import type { LeaseListener } from './leases.ts';
 import { createSingletonJob } from './singleton-job.ts';
 
 it('does not start again for a lease that comes back while it stops', async () => {

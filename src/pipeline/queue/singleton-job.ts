@@ -5,7 +5,8 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/service.ts';
-import type { Lease, Membership } from './membership.ts';
+import type { Lease } from './leases.ts';
+import type { Membership } from './membership.ts';
 
 /** How long a service may take to end when another node continues. */
 const HAND_OVER_MS = 1_000;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { afterInput } from '../../../lib/turns.ts';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
-import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
+import type { Lease, LeaseListener, LeaseState } from '../../queue/leases.ts';
 import { createEgressLeases } from '../routing/egress-leases.ts';
 import { createPathEgress, NOT_KNOWN } from './egress.ts';
 import { type Block, ELSEWHERE, type PathState } from './states.ts';

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { afterInput } from '../../../lib/turns.ts';
-import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
+import type { Lease, LeaseListener, LeaseState } from '../../queue/leases.ts';
 import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import type { PathState } from './states.ts';

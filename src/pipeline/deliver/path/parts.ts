@@ -8,7 +8,7 @@ import type { Failpoints } from '../../../lib/failpoints.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Overrides, Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
-import type { Lease, LeaseListener } from '../../queue/membership.ts';
+import type { Lease, LeaseListener } from '../../queue/leases.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { RetrySchedule } from '../../queue/retry-schedule.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';

@@ -5,7 +5,7 @@
 import type { Timer } from '../../../lib/clock.ts';
 import { sweepSome } from '../../../lib/sweep-some.ts';
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
-import type { Lease, LeaseListener } from '../../queue/membership.ts';
+import type { Lease, LeaseListener } from '../../queue/leases.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
 import type { Connectors } from '../routing/connector.ts';
 import type { SitePath, Sites } from '../routing/sites.ts';

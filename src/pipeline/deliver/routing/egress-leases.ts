@@ -4,7 +4,8 @@
  * apply to all sites of a provider. Paths request the leases; they are named here.
  */
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
-import type { Lease, LeaseListener, Membership } from '../../queue/membership.ts';
+import type { Lease, LeaseListener } from '../../queue/leases.ts';
+import type { Membership } from '../../queue/membership.ts';
 import { ANY_SOURCE } from './routes.ts';
 import type { SitePath } from './sites.ts';
 
