@@ -1,107 +1,23 @@
 /**
- * A mail server in memory: reads real SMTP bytes, answers according to its plan and its current troubles, late or
- * never if they say so, and records what it accepted. The hosts of one site share its plan and its counts.
+ * The mail servers of one site, in memory: the plan, the troubles and the counts that its hosts share, and how they meet
+ * a new connection. What they say on it is in far-end-connection.ts.
  */
-import type { Clock } from '../lib/clock.ts';
-import type { ReturnPathTokens } from '../mail/verp.ts';
-import type { Answer, ClientHalf, ServerHalf } from './network.ts';
-import type { Dice } from './seeded.ts';
-import { REFUSALS, type Refusal, TLS_TROUBLES, type Trouble, type TroubleKind } from './troubles.ts';
-import type { OpenConnection, Wire, WireTransaction } from './wire.ts';
+import { type FarEndDeps, type Site, type SitePlan, serveConnection } from './far-end-connection.ts';
+import type { Answer } from './network.ts';
+import type { Trouble, TroubleKind } from './troubles.ts';
 
-export interface SitePlan {
-  name: string;
-  provider: string | null;
-  hosts: readonly { name: string; address: string }[];
-  /** Round trip. */
-  latencyMs: number;
-  /** How long it thinks about a message. */
-  dotMs: number;
-  pipelining: boolean;
-  /** Delay before the greeting, for the time that a TLS handshake would take. */
-  setupMs?: number;
-  /**
-   * Each message represents this many, and takes as long as they do together; the time to open a connection stays the
-   * same.
-   */
-  weight?: number;
-  /** It takes messages by BDAT too. */
-  chunking?: boolean;
-  troubles: Trouble[];
-  /** It does TLS, but for its troubles. */
-  tls?: boolean;
-  /** A relay that takes mail from whoever logs in. */
-  login?: boolean;
-}
-
-/** The far end's half of a connection after STARTTLS, in clear text inside. */
-export interface SecureHalf {
-  /** Bytes as they come over the network. */
-  received(bytes: Buffer): void;
-  say(text: string): void;
-  hangUp(how: 'end' | 'reset'): void;
-  gone(): void;
-}
-
-interface Deps {
-  clock: Clock;
-  dice: Dice;
-  wire: Wire;
-  tokens: ReturnPathTokens;
-  /** A message was taken, with its bytes. */
-  took?(transaction: WireTransaction, message: string): void;
-  /** The delivery of a message to an address, for transactions with several; if absent, there are none. */
-  deliveryOf?(messageSeq: number, address: string): number;
-  /** Makes the TLS side of a connection; if absent, no site may offer TLS. */
-  secureHalf?(client: ClientHalf, heard: { secured(): void; data(bytes: Buffer): void }): SecureHalf;
-  /** Told how a TLS handshake ended at a site. */
-  tls?(site: string, how: TlsEnd): void;
-}
-
-/** `definite`: after two of these in a row, a host with which TLS did not work recently gets mail without TLS for a day. */
-export type TlsEnd = 'secure' | 'fault' | 'definite';
-
-/** A fatal alert: handshake_failure (RFC 8446 §6.2). */
-const HANDSHAKE_FAILURE = '\x15\x03\x01\x00\x02\x02\x28';
 const GREYLIST_MS = 240_000;
 const MINUTE = 60_000;
-
-/** What MAIL began. */
-interface Envelope {
-  /** The delivery of its return path, or the message whose copies go together. */
-  of: { deliveryId: number } | { messageSeq: number };
-  atMs: number;
-  /** MAIL was refused; `blamesPath`: because of the sender's address or connection. */
-  refused: boolean;
-  blamesPath: boolean;
-  /** Known to the wire, although its recipient is not yet. */
-  told: WireTransaction | null;
-  /** Of the recipients that were accepted. */
-  accepted: WireTransaction[];
-}
 
 export interface FarEnd {
   answer(source: string, process: number): Answer;
 }
 
-export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
-  const { clock, dice, wire, tokens } = deps;
-  const { weight = 1 } = plan;
+export function createFarEnd(plan: SitePlan, deps: FarEndDeps): FarEnd {
+  const { clock, dice } = deps;
   const firstSeen = new Map<string, number>();
   let minute = { startedMs: 0, messages: 0 };
-
-  const trouble = (kind: TroubleKind): Trouble | null => {
-    if (plan.troubles.length === 0) return null;
-    const nowMs = clock.monotonicMs();
-    return (
-      plan.troubles.find((one) => one.kind === kind && nowMs >= one.fromMs && nowMs < one.untilMs) ?? null
-    );
-  };
-  /** The trouble is on, and meets this one. */
-  const strikes = (kind: TroubleKind): boolean => {
-    const found = trouble(kind);
-    return found !== null && dice.chance(found.share);
-  };
+  const site: Site = { plan, trouble, strikes, isTooFast, isNew };
 
   return {
     answer(source, process) {
@@ -110,394 +26,37 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
       return {
         kind: 'connects',
         afterMs: plan.latencyMs,
-        serve: (client) => {
-          const connection = { site: plan.name, source, process, messages: 0 };
-          return serve(client, connection);
-        },
+        serve: (client) =>
+          serveConnection(client, { site: plan.name, source, process, messages: 0 }, site, deps),
       };
     },
   };
 
-  function serve(client: ClientHalf, connection: OpenConnection): ServerHalf {
-    let input = '';
-    let inBody = false;
-    /** Octets of BDAT that are still to come. */
-    let chunk: number | null = null;
-    let byBdat = false;
-    /** Its replies no longer match the commands, so the client may not have understood them. */
-    let outOfStep = false;
-    let busy = false;
-    let now: Envelope | null = null;
-    let arrivedMs = clock.monotonicMs();
-    const openedAtMs = arrivedMs;
-    let out = '';
-    let secure: SecureHalf | null = null;
-    let isSecure = false;
-    /**
-     * STARTTLS was answered with 220, but the handshake fails with an alert (`broken`) or gets no answer (`mute`).
-     */
-    let inHandshake: 'broken' | 'mute' | null = null;
-    let loggedIn = false;
-    wire.connect(connection);
-    after(plan.latencyMs + (plan.setupMs ?? 0), greet);
-
-    return {
-      received(bytes) {
-        if (secure === null) heard(bytes);
-        else secure.received(bytes);
-      },
-      gone() {
-        // A handshake without an answer ends when the client gives up.
-        if (inHandshake !== null) deps.tls?.(plan.name, 'fault');
-        secure?.gone();
-        leave();
-      },
-      missed(bytes) {
-        input += bytes.toString('latin1');
-        leave();
-      },
-    };
-
-    function heard(bytes: Buffer): void {
-      if (inHandshake !== null) {
-        if (inHandshake === 'broken') client.say(HANDSHAKE_FAILURE);
-        return;
-      }
-      input += bytes.toString('latin1');
-      arrivedMs = clock.monotonicMs();
-      if (!busy) after(plan.latencyMs, work, isMessage() ? weight : 1);
-    }
-
-    /** Whether the input belongs to a message, and not to the opening of the connection. */
-    function isMessage(): boolean {
-      return now !== null || inBody || chunk !== null || /^MAIL/im.test(input);
-    }
-
-    function after(ms: number, next: () => void, times = 1): void {
-      busy = true;
-      const slower = trouble('tarpits');
-      clock.setTimer(times * (slower === null ? ms : ms + slower.most * 1000), () => {
-        busy = false;
-        if (client.isOpen) next();
-      });
-    }
-
-    function flush(): void {
-      if (out === '') return;
-      if (secure === null) client.say(out);
-      else secure.say(out);
-      out = '';
-    }
-
-    function say(text: string): void {
-      out += `${text}\r\n`;
-    }
-
-    function hangUp(text: string | null, how: 'end' | 'reset' = 'end'): void {
-      if (text !== null) say(text);
-      flush();
-      leave();
-      if (secure === null) client[how]();
-      else secure.hangUp(how);
-    }
-
-    /** For the client, input that was sent and not answered may have been accepted. */
-    function leave(): void {
-      wire.disconnect(connection);
-      let unread = now !== null && now.told === null ? now : null;
-      for (const [line] of input.matchAll(/^(?:MAIL FROM|RCPT TO):<[^>]*>/gm)) {
-        if (line.startsWith('MAIL')) unread = plan.chunking === true ? envelopeOf(line) : null;
-        else if (unread !== null) wire.unread(transactionOf(unread, addressOf(line)));
-      }
-      input = '';
-    }
-
-    function greet() {
-      if (trouble('mute') !== null) return;
-      const few = trouble('few-connections');
-      if (few !== null && wire.openNow(plan.name) > few.most) return hangUp(REFUSALS['few-connections'].text);
-      if (trouble('greets-554') !== null) return hangUp(REFUSALS['greets-554'].text);
-      if (trouble('greets-421') !== null) return hangUp(REFUSALS['greets-421'].text);
-      say('220 mx.test ESMTP');
-      flush();
-      work();
-    }
-
-    function work(): void {
-      while (!busy && client.isOpen) {
-        if (chunk !== null) {
-          if (input.length < chunk) break;
-          const octets = input.slice(0, chunk);
-          input = input.slice(chunk);
-          chunk = null;
-          onChunk(octets);
-          continue;
-        }
-        const end = inBody ? bodyEnd() : input.indexOf('\r\n');
-        if (end < 0) break;
-        const text = input.slice(0, end);
-        if (inBody) {
-          input = input.slice(end + (end === 0 ? 3 : 5));
-          inBody = false;
-          onMessage(text);
-        } else {
-          input = input.slice(end + 2);
-          onCommand(text);
-        }
-      }
-      if (client.isOpen) flush();
-    }
-
-    function bodyEnd(): number {
-      return input.startsWith('.\r\n') ? 0 : input.indexOf('\r\n.\r\n');
-    }
-
-    function onCommand(line: string) {
-      const verb = line.slice(0, 4).toUpperCase();
-      switch (verb) {
-        case 'EHLO':
-          return say(
-            ['250-mx.test', ...extensions().map((word) => `250-${word}`), '250 SIZE 10000000'].join('\r\n'),
-          );
-        case 'STAR':
-          return onStartTls();
-        case 'AUTH':
-          loggedIn = trouble('login-refused') === null;
-          return say(loggedIn ? '235 2.7.0 ok' : '535 5.7.8 Authentication credentials invalid');
-        case 'MAIL':
-          return onMail(line);
-        case 'RCPT':
-          return onRcpt(line);
-        case 'DATA':
-          if (now === null || now.accepted.length === 0) return say('503 5.5.1 no valid recipients');
-          if (strikes('drops-in-data')) return hangUp(null, 'reset');
-          inBody = true;
-          byBdat = false;
-          return say('354 go ahead');
-        case 'BDAT':
-          chunk = Number(line.split(' ')[1]);
-          return;
-        case 'RSET':
-          now = null;
-          return say('250 2.0.0 forgotten');
-        case 'QUIT':
-          return hangUp('221 2.0.0 bye');
-        default:
-          return say('502 5.5.2 what?');
-      }
-    }
-
-    function extensions(): string[] {
-      const tls = plan.tls === true || TLS_TROUBLES.some((kind) => trouble(kind) !== null);
-      return [
-        ...(plan.pipelining ? ['PIPELINING'] : []),
-        ...(plan.chunking === true ? ['CHUNKING'] : []),
-        ...(tls && !isSecure ? ['STARTTLS'] : []),
-        ...(plan.login === true ? ['AUTH PLAIN'] : []),
-      ];
-    }
-
-    function onStartTls() {
-      const fault = TLS_TROUBLES.find(strikes);
-      // A site that only offers STARTTLS because of its troubles cannot complete it.
-      const meets = fault ?? (plan.tls === true ? null : 'tls-refused');
-      if (meets !== null && meets !== 'tls-dies') deps.tls?.(plan.name, 'fault');
-      switch (meets) {
-        case 'tls-reset':
-          return hangUp(null, 'reset');
-        case 'tls-421':
-          return hangUp('421 4.3.2 mx.test service shutting down');
-        case 'tls-refused':
-          return say('454 4.7.0 TLS not available due to temporary reason');
-        case 'tls-broken':
-          deps.tls?.(plan.name, 'definite');
-          say('220 2.0.0 ready');
-          flush();
-          inHandshake = 'broken';
-          return;
-        case 'tls-mute':
-          say('220 2.0.0 ready');
-          flush();
-          inHandshake = 'mute';
-          return;
-        default:
-      }
-      say('220 2.0.0 ready');
-      flush();
-      input = '';
-      if (deps.secureHalf === undefined) throw new Error(`${plan.name} offers TLS, and nothing here does it`);
-      secure = deps.secureHalf(client, {
-        secured() {
-          isSecure = true;
-          deps.tls?.(plan.name, meets === 'tls-dies' ? 'fault' : 'secure');
-          if (meets === 'tls-dies') hangUp(null, 'reset');
-        },
-        data: heard,
-      });
-    }
-
-    function onMail(line: string) {
-      if (plan.login === true && !loggedIn) return say('530 5.7.0 Authentication required');
-      const envelope = envelopeOf(line);
-      now = envelope;
-      wire.begin(connection);
-      if ('deliveryId' in envelope.of) {
-        envelope.told = transactionOf(envelope, null);
-        wire.envelope(envelope.told);
-      }
-      const few = trouble('few-messages');
-      if (few !== null && connection.messages > few.most) {
-        refuseMail(envelope, REFUSALS['few-messages']);
-        return hangUp(null);
-      }
-      const slow = trouble('slow-down');
-      if (slow !== null && isTooFast(slow.most)) return refuseMail(envelope, REFUSALS['slow-down']);
-      if (trouble('blocklisted') !== null) return refuseMail(envelope, REFUSALS.blocklisted);
-      say('250 2.1.0 ok');
-    }
-
-    function refuseMail(envelope: Envelope, { text, about }: Refusal): void {
-      envelope.refused = true;
-      envelope.blamesPath = about === 'path';
-      if (envelope.told !== null) envelope.told.blamedPath = envelope.blamesPath;
-      say(text);
-    }
-
-    function envelopeOf(line: string): Envelope {
-      const local = /<([^<>@]*)@/.exec(line)?.[1] ?? '';
-      const token = tokens.parse(local);
-      if (!token.ok || typeof token.id !== 'number') throw new Error(`not a return path of ours: ${line}`);
-      return {
-        of: token.purpose === 'g' ? { messageSeq: token.id } : { deliveryId: token.id },
-        ...{ atMs: arrivedMs, refused: false, blamesPath: false, told: null, accepted: [] },
-      };
-    }
-
-    function transactionOf({ of, atMs, blamesPath }: Envelope, address: string | null): WireTransaction {
-      return {
-        deliveryId: 'deliveryId' in of ? of.deliveryId : deliveryOf(of.messageSeq, address ?? ''),
-        address,
-        site: plan.name,
-        source: connection.source,
-        process: connection.process,
-        atMs,
-        bodyAtMs: null,
-        messageId: null,
-        takenAtMs: null,
-        confirmedAtMs: null,
-        blamedPath: blamesPath,
-        secure: isSecure,
-        openedAtMs,
-      };
-    }
-
-    function deliveryOf(messageSeq: number, address: string): number {
-      if (deps.deliveryOf === undefined)
-        throw new Error('several copies go together, and nothing names them');
-      return deps.deliveryOf(messageSeq, address);
-    }
-
-    function isTooFast(most: number): boolean {
-      const nowMs = clock.monotonicMs();
-      if (nowMs - minute.startedMs >= MINUTE) minute = { startedMs: nowMs, messages: 0 };
-      minute.messages += 1;
-      return minute.messages > most;
-    }
-
-    function onRcpt(line: string) {
-      if (now === null) return say('503 5.5.1 MAIL first');
-      const address = addressOf(line);
-      const transaction = now.told ?? transactionOf(now, address);
-      transaction.address = address;
-      if (now.told === null) wire.envelope(transaction);
-      now.told = null;
-      if (now.refused) return say('503 5.5.1 MAIL first');
-      const few = trouble('few-recipients');
-      if (few !== null && now.accepted.length >= few.most) return refuse(REFUSALS['few-recipients']);
-      const unknown = trouble('unknown-users');
-      if (unknown !== null && shareOf(address) < unknown.share) return refuse(REFUSALS['unknown-users']);
-      const full = trouble('full-mailboxes');
-      if (full !== null && shareOf(address) > 1 - full.share) return refuse(REFUSALS['full-mailboxes']);
-      if (strikes('lookup-failures')) return refuse(REFUSALS['lookup-failures']);
-      if (trouble('greylists') !== null && isNew(address)) return refuse(REFUSALS.greylists);
-      now.accepted.push(transaction);
-      say('250 2.1.5 ok');
-
-      function refuse({ text, about }: Refusal): void {
-        transaction.blamedPath = about === 'path';
-        say(text);
-      }
-    }
-
-    function isNew(address: string): boolean {
-      const key = `${connection.source} ${address}`;
-      const nowMs = clock.monotonicMs();
-      const seen = firstSeen.get(key);
-      if (seen === undefined) firstSeen.set(key, nowMs);
-      return nowMs - (seen ?? nowMs) < GREYLIST_MS;
-    }
-
-    function onChunk(octets: string) {
-      if (now === null || now.accepted.length === 0) return say('503 5.5.1 no valid recipients');
-      byBdat = true;
-      if (!strikes('bdat-refused')) return onMessage(octets);
-      now = null;
-      outOfStep = true;
-      say('502 5.5.1 BDAT not implemented');
-    }
-
-    function onMessage(text: string) {
-      const copies = now?.accepted ?? [];
-      if (copies.length === 0) return say('503 5.5.1 RCPT first');
-      now = null;
-      const messageId = /^message-id:\s*<([^<>]*)>/im.exec(text)?.[1] ?? '';
-      for (const copy of copies) Object.assign(copy, { messageId, bodyAtMs: clock.monotonicMs() });
-      if (strikes('drops-after-dot')) {
-        if (dice.chance(0.5)) take(copies, text);
-        return hangUp(null, dice.chance(0.5) ? 'end' : 'reset');
-      }
-      if (strikes('mute-after-dot')) {
-        take(copies, text);
-        busy = true;
-        return;
-      }
-      if (strikes('dislikes-content')) return say(REFUSALS['dislikes-content'].text);
-      take(copies, text);
-      flush();
-      if (plan.dotMs > 0) return after(plan.dotMs, () => accept(copies), weight);
-      confirm(copies);
-    }
-
-    function confirm(copies: readonly WireTransaction[]): void {
-      if (byBdat && strikes('bdat-unanswered')) outOfStep = true;
-      else say('250 2.0.0 kept');
-      if (!outOfStep) for (const copy of copies) copy.confirmedAtMs = clock.monotonicMs();
-      if (!byBdat || !strikes('bdat-twice')) return;
-      say('250 2.0.0 kept');
-      outOfStep = true;
-    }
-
-    function take(copies: readonly WireTransaction[], text: string): void {
-      for (const copy of copies) {
-        wire.take(copy, clock.monotonicMs());
-        deps.took?.(copy, `${text}\r\n`);
-      }
-    }
-
-    function accept(copies: readonly WireTransaction[]): void {
-      confirm(copies);
-      work();
-    }
+  function trouble(kind: TroubleKind): Trouble | null {
+    if (plan.troubles.length === 0) return null;
+    const nowMs = clock.monotonicMs();
+    return (
+      plan.troubles.find((one) => one.kind === kind && nowMs >= one.fromMs && nowMs < one.untilMs) ?? null
+    );
   }
-}
 
-function addressOf(line: string): string {
-  return /<([^<>]*)>/.exec(line)?.[1] ?? '';
-}
+  function strikes(kind: TroubleKind): boolean {
+    const found = trouble(kind);
+    return found !== null && dice.chance(found.share);
+  }
 
-/** A number from 0 to 1, always the same for one address. */
-function shareOf(address: string): number {
-  let hash = 2_166_136_261;
-  for (let i = 0; i < address.length; i++) hash = Math.imul(hash ^ address.charCodeAt(i), 16_777_619);
-  return (hash >>> 0) / 4_294_967_296;
+  function isTooFast(most: number): boolean {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - minute.startedMs >= MINUTE) minute = { startedMs: nowMs, messages: 0 };
+    minute.messages += 1;
+    return minute.messages > most;
+  }
+
+  function isNew(source: string, address: string): boolean {
+    const key = `${source} ${address}`;
+    const nowMs = clock.monotonicMs();
+    const seen = firstSeen.get(key);
+    if (seen === undefined) firstSeen.set(key, nowMs);
+    return nowMs - (seen ?? nowMs) < GREYLIST_MS;
+  }
 }

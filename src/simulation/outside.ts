@@ -6,7 +6,8 @@
 import type { Clock } from '../lib/clock.ts';
 import type { ReturnPathTokens } from '../mail/verp.ts';
 import { createShaping } from '../policy/limits/shaping/shaping.ts';
-import { createFarEnd, type FarEnd, type SitePlan } from './far-end.ts';
+import { createFarEnd, type FarEnd } from './far-end.ts';
+import type { SitePlan } from './far-end-connection.ts';
 import { createNames, type Names } from './names.ts';
 import { createNetwork, type Network } from './network.ts';
 import { FAULTS, type FarEndHabits, OTHER, type PlannedMail, type SimulationPlan } from './plan/plan.ts';

@@ -13,7 +13,8 @@ import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../src/m
 import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
-import { createFarEnd, type FarEnd, type SitePlan } from '../../src/simulation/far-end.ts';
+import { createFarEnd, type FarEnd } from '../../src/simulation/far-end.ts';
+import type { SitePlan } from '../../src/simulation/far-end-connection.ts';
 import { createNames } from '../../src/simulation/names.ts';
 import { createNetwork } from '../../src/simulation/network.ts';
 import { startProcess } from '../../src/simulation/process.ts';

@@ -5,7 +5,7 @@
  */
 import type { RouteRule } from '../../src/config-routing.ts';
 import type { Route } from '../../src/model/route.ts';
-import type { SitePlan } from '../../src/simulation/far-end.ts';
+import type { SitePlan } from '../../src/simulation/far-end-connection.ts';
 import type { Dice } from '../../src/simulation/seeded.ts';
 import { TLS_TROUBLES, type Trouble, type TroubleKind } from '../../src/simulation/troubles.ts';
 import type { Action, Timed } from './plan.ts';

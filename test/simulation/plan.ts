@@ -6,7 +6,7 @@
 import { SHARED_FROM_BYTES } from '../../src/model/delivery.ts';
 import type { Lane } from '../../src/model/message.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
-import type { SitePlan } from '../../src/simulation/far-end.ts';
+import type { SitePlan } from '../../src/simulation/far-end-connection.ts';
 import type { Source } from '../../src/simulation/process.ts';
 import { createDice, type Dice } from '../../src/simulation/seeded.ts';
 import type { Trouble, TroubleKind } from '../../src/simulation/troubles.ts';
