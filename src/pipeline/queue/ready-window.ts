@@ -76,34 +76,59 @@ export interface RoomRequest extends RowOwner {
   siteRows?: number;
 }
 
-/** Places that are promised to rows on their way into the window. */
-export interface Promised {
-  /** In all; `large`: the bytes that large rows may take. */
+/** Rows and bytes in all, and by sender domain. */
+interface Amounts {
   readonly rows: number;
   readonly bytes: number;
+  /** Bytes of large rows. */
   readonly large: number;
-  /** Rows by site and by sender domain, those of critical mail too, and `large` by sender domain. */
-  readonly at: Pick<Tally, 'of'>;
-  readonly criticalOf: Pick<Tally, 'of'>;
   readonly rowsOf: Pick<Tally, 'of'>;
+  /** Rows of critical mail. */
+  readonly criticalOf: Pick<Tally, 'of'>;
   readonly largeOf: Pick<Tally, 'of'>;
+}
+
+/** Negative numbers take back what was counted. */
+interface Counts extends Amounts {
+  addRows(of: Pick<RowOwner, 'lane' | 'senderDomain'>, rows: number): void;
+  addBytes(senderDomain: string, bytes: number, areLarge: boolean): void;
+}
+
+/** Places that are promised to rows on their way into the window. `large`: the bytes that large rows may take. */
+export interface Promised extends Amounts {
+  /** Rows by site. */
+  readonly at: Pick<Tally, 'of'>;
   /** Negative numbers take back what was promised. */
   add(to: RowOwner, rows: number, bytes: number, mayBeLarge: boolean): void;
 }
 
-export function createPromises(): Promised {
-  const [at, rowsOf, criticalOf, largeOf] = [createTally(), createTally(), createTally(), createTally()];
-  const all = { rows: 0, bytes: 0, large: 0, at, rowsOf, criticalOf, largeOf };
+function createCounts(): Counts {
+  const [rowsOf, criticalOf, largeOf] = [createTally(), createTally(), createTally()];
+  const all = { rows: 0, bytes: 0, large: 0, rowsOf, criticalOf, largeOf };
   return Object.assign(all, {
-    add({ site, lane, senderDomain }: RowOwner, rows: number, bytes: number, mayBeLarge: boolean) {
+    addRows({ lane, senderDomain }: Pick<RowOwner, 'lane' | 'senderDomain'>, rows: number) {
       all.rows += rows;
-      all.bytes += bytes;
-      at.add(site, rows);
       rowsOf.add(senderDomain, rows);
       if (lane === 'critical') criticalOf.add(senderDomain, rows);
-      if (!mayBeLarge) return;
+    },
+    addBytes(senderDomain: string, bytes: number, areLarge: boolean) {
+      all.bytes += bytes;
+      if (!areLarge) return;
       all.large += bytes;
       largeOf.add(senderDomain, bytes);
+    },
+  });
+}
+
+export function createPromises(): Promised {
+  const counts = createCounts();
+  const at = createTally();
+  return Object.assign(counts, {
+    at,
+    add(to: RowOwner, rows: number, bytes: number, mayBeLarge: boolean) {
+      at.add(to.site, rows);
+      counts.addRows(to, rows);
+      counts.addBytes(to.senderDomain, bytes, mayBeLarge);
     },
   });
 }
@@ -159,12 +184,7 @@ const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0
 export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const sites = new Map<string, SiteRows>();
   const byId = new Map<number, ReadyItem>();
-  let rows = 0;
-  let bytes = 0;
-  let largeBytes = 0;
-  const rowsBySender = createTally();
-  const criticalBySender = createTally();
-  const largeBySender = createTally();
+  const held = createCounts();
 
   const below = {
     maxRows: Math.max(1, Math.floor(SHARE_BELOW_CRITICAL * limits.maxRows)),
@@ -206,22 +226,24 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     return lane === 'critical' ? Math.max(free, CRITICAL_ROWS - site.waitingByLane.critical) : free;
   };
 
+  /** What the window holds and what is promised. */
+  const inAll = (promised: readonly Promised[], of: (one: Amounts) => number) => of(held) + sum(promised, of);
+
   /** Rows that a sender domain may still have in the window: critical ones however many others it has. */
   const rowsFor = ({ lane, senderDomain }: RoomRequest, promised: readonly Promised[]): number => {
-    const free = limitsOf(lane).maxRows - rows - sum(promised, (one) => one.rows);
-    const own =
-      lane === 'critical'
-        ? criticalBySender.of(senderDomain) + sum(promised, ({ criticalOf }) => criticalOf.of(senderDomain))
-        : rowsBySender.of(senderDomain) + sum(promised, ({ rowsOf }) => rowsOf.of(senderDomain));
+    const free = limitsOf(lane).maxRows - inAll(promised, (one) => one.rows);
+    const own = inAll(promised, ({ criticalOf, rowsOf }) =>
+      (lane === 'critical' ? criticalOf : rowsOf).of(senderDomain),
+    );
     return Math.min(free, TIMES_FREE * free - own);
   };
 
   /** Bytes that its small and large rows may still have; a large one may have more where it has none. */
   const bytesFor = ({ lane, senderDomain }: RoomRequest, promised: readonly Promised[]) => {
     const { maxBytes } = limitsOf(lane);
-    const large = largeBytes + sum(promised, (one) => one.large);
-    const all = bytes + sum(promised, (one) => one.bytes);
-    const own = largeBySender.of(senderDomain) + sum(promised, ({ largeOf }) => largeOf.of(senderDomain));
+    const large = inAll(promised, (one) => one.large);
+    const all = inAll(promised, (one) => one.bytes);
+    const own = inAll(promised, ({ largeOf }) => largeOf.of(senderDomain));
     const free = maxBytes - all;
     const ofLarge = Math.min(free, Math.floor(SHARE_OF_LARGE * maxBytes) - large);
     return {
@@ -230,7 +252,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     };
   };
 
-  const isEmpty = (promised: readonly Promised[]): boolean => rows + sum(promised, (one) => one.rows) === 0;
+  const isEmpty = (promised: readonly Promised[]): boolean => inAll(promised, (one) => one.rows) === 0;
 
   const isFull = (lane: Lane, promised: readonly Promised[]): boolean => {
     const nobody = { site: '', lane, senderDomain: '' };
@@ -240,18 +262,8 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const isForLarge = (bytesLeft: number, promised: readonly Promised[]): boolean =>
     bytesLeft >= LEAST_FOR_LARGE * limits.maxBytes || isEmpty(promised);
 
-  const countRow = ({ delivery: { lane, senderDomain } }: ReadyItem, by: 1 | -1): void => {
-    rows += by;
-    rowsBySender.add(senderDomain, by);
-    if (lane === 'critical') criticalBySender.add(senderDomain, by);
-  };
-
-  const countBytes = (size: number, senderDomain: string, by: 1 | -1): void => {
-    bytes += by * size;
-    if (size <= LARGE_ROW_BYTES) return;
-    largeBytes += by * size;
-    largeBySender.add(senderDomain, by * size);
-  };
+  const countBytes = (size: number, senderDomain: string, by: 1 | -1): void =>
+    held.addBytes(senderDomain, by * size, size > LARGE_ROW_BYTES);
 
   const hasOwnRoom = ({ site, lane }: RoomRequest): boolean =>
     lane === 'critical' && (sites.get(site)?.waitingByLane.critical ?? 0) < CRITICAL_ROWS;
@@ -303,7 +315,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       isForLarge(bytesFor({ site: '', lane: 'normal', senderDomain }, promised).large, promised),
     rowsOfSender: (senderDomain, promised) => ({
       more: rowsFor({ site: '', lane: 'normal', senderDomain }, promised),
-      has: rowsBySender.of(senderDomain),
+      has: held.rowsOf.of(senderDomain),
     }),
     add(item) {
       const site = siteOf(item.site);
@@ -311,7 +323,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       count(site, item, 1);
       site.rows += 1;
       byId.set(item.delivery.id, item);
-      countRow(item, 1);
+      held.addRows(item.delivery, 1);
       countBytes(item.heldBytes, item.delivery.senderDomain, 1);
       if (item.content === null) return;
       if (item.content.sharers === 0) countBytes(item.content.size, item.delivery.senderDomain, 1);
@@ -351,7 +363,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     },
     dropContent,
     done(item) {
-      countRow(item, -1);
+      held.addRows(item.delivery, -1);
       countBytes(item.heldBytes, item.delivery.senderDomain, -1);
       // It may have been claimed again before the answer came that it was given back.
       if (byId.get(item.delivery.id) === item) byId.delete(item.delivery.id);
@@ -399,12 +411,8 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     ids: () => byId.keys(),
     itemOf: (deliveryId) => byId.get(deliveryId) ?? null,
     sites: () => [...sites.keys()],
-    rows() {
-      return rows;
-    },
-    bytes() {
-      return bytes;
-    },
+    rows: () => held.rows,
+    bytes: () => held.bytes,
   };
 }
 
