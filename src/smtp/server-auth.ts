@@ -36,46 +36,47 @@ export function beginAuth(
 }
 
 function plainExchange(): AuthExchange {
-  return {
-    next(response) {
-      const text = decode(response);
-      if (text === 'canceled') return { kind: 'refused', reply: REPLIES.authCanceled };
-      if (text === null) return { kind: 'refused', reply: REPLIES.notBase64 };
-      const parts = text.text.split('\0');
-      const [authorize, username, password] = parts;
-      if (parts.length !== 3 || authorize === undefined || username === undefined || password === undefined) {
-        return { kind: 'refused', reply: REPLIES.authMalformed };
-      }
-      // Acting for another user is not supported.
-      if (username === '' || (authorize !== '' && authorize !== username)) {
-        return { kind: 'refused', reply: REPLIES.authMalformed };
-      }
-      return { kind: 'attempt', attempt: { username, password } };
-    },
-  };
+  return exchangeOf((text) => {
+    const parts = text.split('\0');
+    const [authorize, username, password] = parts;
+    if (parts.length !== 3 || authorize === undefined || username === undefined || password === undefined) {
+      return refused(REPLIES.authMalformed);
+    }
+    // Acting for another user is not supported.
+    if (username === '' || (authorize !== '' && authorize !== username))
+      return refused(REPLIES.authMalformed);
+    return { kind: 'attempt', attempt: { username, password } };
+  });
 }
 
 function loginExchange(): AuthExchange {
   let username: string | null = null;
+  return exchangeOf((text) => {
+    if (username !== null) return { kind: 'attempt', attempt: { username, password: text } };
+    if (text === '') return refused(REPLIES.authMalformed);
+    username = text;
+    return { kind: 'prompt', text: PASSWORD_PROMPT };
+  });
+}
+
+/** Each response is UTF-8 in Base64, or a star that ends the exchange (RFC 4954 §4). */
+function exchangeOf(answer: (text: string) => AuthStep): AuthExchange {
   return {
     next(response) {
+      if (response === '*') return refused(REPLIES.authCanceled);
       const text = decode(response);
-      if (text === 'canceled') return { kind: 'refused', reply: REPLIES.authCanceled };
-      if (text === null) return { kind: 'refused', reply: REPLIES.notBase64 };
-      if (username === null) {
-        if (text.text === '') return { kind: 'refused', reply: REPLIES.authMalformed };
-        username = text.text;
-        return { kind: 'prompt', text: PASSWORD_PROMPT };
-      }
-      return { kind: 'attempt', attempt: { username, password: text.text } };
+      return text === null ? refused(REPLIES.notBase64) : answer(text);
     },
   };
 }
 
-function decode(response: string): { text: string } | 'canceled' | null {
-  if (response === '*') return 'canceled';
+function refused(reply: ServerReply): AuthStep {
+  return { kind: 'refused', reply };
+}
+
+function decode(response: string): string | null {
   if (response.length % 4 !== 0 || !BASE64.test(response)) return null;
   const bytes = Buffer.from(response, 'base64');
   const text = bytes.toString('utf8');
-  return bytes.toString('base64') === response && !text.includes('\ufffd') ? { text } : null;
+  return bytes.toString('base64') === response && !text.includes('\ufffd') ? text : null;
 }
