@@ -4,7 +4,7 @@
  */
 
 /** Local part and domain as they were written, or a short clause that completes "the address …". */
-export type AddressParts =
+type AddressParts =
   | { readonly ok: true; readonly local: string; readonly domain: string; readonly isAscii: boolean }
   | { readonly ok: false; readonly problem: string };
 

@@ -15,7 +15,7 @@ export interface Address {
 }
 
 /** What parseAddress found: an address, or a short clause that completes "the address …". */
-export type AddressResult =
+type AddressResult =
   | { readonly ok: true; readonly address: Address }
   | { readonly ok: false; readonly problem: string };
 

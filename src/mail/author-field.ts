@@ -19,7 +19,7 @@ export interface Author {
   readonly shown: readonly string[];
 }
 
-export type AuthorResult =
+type AuthorResult =
   | { readonly ok: true; readonly author: Author }
   | { readonly ok: false; readonly problem: string };
 

@@ -8,7 +8,7 @@
 import { cleanHeaderText } from './header-fold.ts';
 
 /** A media type: `type` is lower-case `type/subtype`; parameter values are kept as written. */
-export interface MediaType {
+interface MediaType {
   readonly type: string;
   readonly parameters: readonly (readonly [name: string, rawValue: string])[];
 }

@@ -17,7 +17,7 @@ import { inOneGo, inTurns, type Turn } from '../lib/turns.ts';
  * Why a message cannot be signed. `malformed`: its bytes; `signer`: the domain, selector or key; `crypto`: the signing
  * itself.
  */
-export type DkimFailure = 'malformed' | 'signer' | 'crypto';
+type DkimFailure = 'malformed' | 'signer' | 'crypto';
 
 /** Thrown so that an unsigned or wrongly signed message is never returned. */
 export class DkimError extends Error {

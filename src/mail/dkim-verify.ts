@@ -14,7 +14,7 @@ import { bodyHashInTurns, canonicalField } from './dkim-canonical.ts';
 import { type RawField, type RawHeader, readRawHeader } from './raw-header.ts';
 import { readTagList } from './tag-list.ts';
 
-export interface DkimVerdict {
+interface DkimVerdict {
   /** The `d=` domain, lower case. */
   domain: string;
   /** `unknown`: the key could not be looked up now. */
@@ -42,7 +42,7 @@ const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 const CRLF = Buffer.from('\r\n');
 const BARE_LINE_END = /\r(?!\n)|(?<!\r)\n/;
 
-export interface DkimQuestion {
+interface DkimQuestion {
   /** Signing domains, lower case; signatures of others are not looked at. */
   domains: ReadonlySet<string>;
   lookUp: KeyLookup;

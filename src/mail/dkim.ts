@@ -8,7 +8,7 @@
 import { hash, type KeyObject, sign } from 'node:crypto';
 import { bodyHash, canonicalField, DkimError, type HeaderField, headerFields } from './dkim-canonical.ts';
 
-export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256';
+type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256';
 
 /**
  * The signer for one domain; created once per key and kept, as loading a key costs more than the rest of a signature.
@@ -20,7 +20,7 @@ export interface DkimSigner {
   readonly privateKey: KeyObject;
 }
 
-export interface SignOptions {
+interface SignOptions {
   /** Wall clock in milliseconds, for the `t=` of the signatures. */
   nowMs: number;
   /** The `bodyHash` of this message if the caller already has it, e.g. from the attempt before. */

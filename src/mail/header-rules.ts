@@ -9,7 +9,7 @@ import { encodeWords } from './encoded-word.ts';
  * `name`: not a header name. `reserved`: a caller must not set it. `value`: unsafe or too long. `brackets`: not ASCII
  * where an identifier or a URL stands.
  */
-export type HeaderProblem = 'name' | 'reserved' | 'value' | 'brackets';
+type HeaderProblem = 'name' | 'reserved' | 'value' | 'brackets';
 
 /** Longest header name and longest value (after non-ASCII text was encoded), in octets. */
 export const MAX_HEADER_NAME_OCTETS = 126;

@@ -38,7 +38,7 @@ export interface FilePart {
 }
 
 /** A multipart. `label` makes the boundaries of one message different: each multipart needs its own. */
-export interface MultiPart {
+interface MultiPart {
   readonly kind: 'multi';
   readonly subtype: 'mixed' | 'related' | 'alternative';
   readonly label: string;
@@ -49,7 +49,7 @@ export interface MultiPart {
 export type MimePart = TextPart | FilePart | MultiPart;
 
 /** The bytes of a message and the offset of its body, after the empty line. */
-export interface WrittenMessage {
+interface WrittenMessage {
   readonly bytes: Uint8Array;
   readonly bodyOffset: number;
   /** Offsets of the stretches of all text parts, in order. */

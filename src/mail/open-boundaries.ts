@@ -25,13 +25,13 @@ export interface Boundary {
 }
 
 /** A boundary line: `next` is the start of the line after it. */
-export interface Delimiter {
+interface Delimiter {
   readonly boundary: Boundary;
   readonly isClosing: boolean;
   readonly next: number;
 }
 
-export interface OpenBoundaries {
+interface OpenBoundaries {
   readonly count: () => number;
   /** Opens a multipart inside the others; `text` has no line end. */
   push(text: string, boundary: Boundary): void;

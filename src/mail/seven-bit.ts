@@ -20,7 +20,7 @@ import {
   quotedPrintableBound,
 } from './transfer-encoding.ts';
 
-export type SevenBit =
+type SevenBit =
   /** `bodyOffset`: first octet of the new body. */
   { kind: 'converted'; bytes: Uint8Array; bodyOffset: number } | { kind: 'impossible'; why: string };
 

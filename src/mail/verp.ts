@@ -13,9 +13,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 
 /** `b` bounces of one delivery, `g` bounces of a message's grouped copies, `u` unsubscribing by mail. */
-export type ReturnPathPurpose = 'b' | 'g' | 'u';
+type ReturnPathPurpose = 'b' | 'g' | 'u';
 
-export interface ReturnPathKey {
+interface ReturnPathKey {
   /**
    * 0–15, part of the token; it stays the same for a secret as long as mail made with it is on its way. Two secrets may
    * share one id, so that it can be derived from the secret: the MAC distinguishes them.
@@ -25,7 +25,7 @@ export interface ReturnPathKey {
   secret: Uint8Array;
 }
 
-export type TokenRefusal =
+type TokenRefusal =
   /** Not of this form: another address. */
   | 'not-a-token'
   /** Made by a version of this program with another kind of id. */
@@ -35,13 +35,11 @@ export type TokenRefusal =
   /** The right form, but not made here, or altered. */
   | 'forged';
 
-export type ParsedReturnPath =
+type ParsedReturnPath =
   | { ok: true; purpose: ReturnPathPurpose; id: number | bigint; keyId: number }
   | { ok: false; reason: TokenRefusal };
 
-export type ParsedRef =
-  | { ok: true; id: number | bigint; keyId: number }
-  | { ok: false; reason: TokenRefusal };
+type ParsedRef = { ok: true; id: number | bigint; keyId: number } | { ok: false; reason: TokenRefusal };
 
 export interface ReturnPathTokens {
   /**

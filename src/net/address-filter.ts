@@ -7,7 +7,7 @@
  */
 import { type IpAddress, type IpNetwork, inNetwork, parseIp, parseNetwork } from './ip-address.ts';
 
-export type AddressVerdict =
+type AddressVerdict =
   /** `listed`: allowed only, or also, because the operator listed its network. */
   | { allowed: true; listed: boolean }
   /** `reason`: a clause for logs and error texts, e.g. "loopback". `isOwn`: it is this machine. */
@@ -18,7 +18,7 @@ export interface AddressCheck {
   check(address: string): AddressVerdict;
 }
 
-export type AddressFilter =
+type AddressFilter =
   | ({ kind: 'filter' } & AddressCheck)
   /** One of the given networks is invalid; `text` is that one. */
   | { kind: 'invalid'; text: string; detail: string };

@@ -45,7 +45,7 @@ const CLASS_IN = 1;
 /** One record. Names as in `dns-name.ts`; addresses in canonical form; TTL 0…2^31−1 (RFC 2181 §8). */
 export type DnsRecord = { name: string; ttlSeconds: number } & DnsRecordData;
 
-export type DnsRecordData =
+type DnsRecordData =
   | { type: 'A' | 'AAAA'; address: string }
   | { type: 'CNAME' | 'PTR' | 'NS'; target: string }
   | { type: 'MX'; preference: number; exchange: string }
@@ -74,7 +74,7 @@ export interface DnsMessage {
   authority: DnsRecord[];
 }
 
-export type DecodedMessage = { kind: 'message'; message: DnsMessage } | { kind: 'malformed'; detail: string };
+type DecodedMessage = { kind: 'message'; message: DnsMessage } | { kind: 'malformed'; detail: string };
 
 /**
  * Query bytes for one question of class IN: recursion desired by default, AD set to get the AD bit in the answer (RFC

@@ -19,7 +19,7 @@ import {
 import type { ResolverByAsker } from './dns-types.ts';
 import { createConnectionPool, type ExchangeResult, exchangeHttp, type HttpAnswer } from './http-exchange.ts';
 
-export interface HttpCallOptions {
+interface HttpCallOptions {
   headers?: Readonly<Record<string, string>>;
   /** For the whole call. Default 15,000. */
   timeoutMs?: number;
@@ -59,15 +59,7 @@ export type HttpOutcome =
   | { kind: 'failed'; reason: HttpFailureReason; detail: string };
 
 /** `local`: this machine could not call; the detail says what to do. */
-export type HttpFailureReason =
-  | 'dns'
-  | 'connect'
-  | 'tls'
-  | 'timeout'
-  | 'reset'
-  | 'protocol'
-  | 'aborted'
-  | 'local';
+type HttpFailureReason = 'dns' | 'connect' | 'tls' | 'timeout' | 'reset' | 'protocol' | 'aborted' | 'local';
 
 export interface GuardedHttp {
   /** Never throws. `body` as UTF-8 where it is text. */

@@ -20,7 +20,7 @@ const MAX_HANDSHAKE_KIB = 32;
 const MAX_BESIDE_KIB = 256;
 const WIRE_PER_OCTET = 100;
 
-export interface LimitedSocket {
+interface LimitedSocket {
   /** What TLS runs on instead of the socket; it ends with the error if the limit is passed. */
   stream: Duplex;
   /** The handshake has ended; `secure` has the data. */

@@ -34,7 +34,7 @@ export type ExchangeResult =
   | { kind: 'went-stale' }
   | { kind: 'failed'; reason: 'tls' | 'timeout' | 'reset' | 'protocol'; detail: string };
 
-export interface ExchangeRequest {
+interface ExchangeRequest {
   method: 'GET' | 'POST';
   url: CheckedUrl;
   /** The address to connect to, in strict form, checked by the caller. */
@@ -49,7 +49,7 @@ export interface ExchangeRequest {
   expired: AbortSignal;
 }
 
-export interface ConnectionPool {
+interface ConnectionPool {
   plain: http.Agent;
   tls: https.Agent;
 }

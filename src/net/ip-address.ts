@@ -18,7 +18,7 @@ export interface IpNetwork {
   prefixBits: number;
 }
 
-export type ParsedNetwork =
+type ParsedNetwork =
   | { kind: 'network'; network: IpNetwork }
   /** `text` is the given text, `detail` says in one clause what is wrong. */
   | { kind: 'invalid'; text: string; detail: string };

@@ -5,7 +5,7 @@
  */
 import { isHostName } from './dns-name.ts';
 
-export type MtaStsMode = 'enforce' | 'testing' | 'none';
+type MtaStsMode = 'enforce' | 'testing' | 'none';
 
 export interface MtaStsPolicy {
   mode: MtaStsMode;

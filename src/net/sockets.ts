@@ -23,7 +23,7 @@ export interface ConnectRequest {
 
 type Wanted = Pick<ConnectRequest, 'address' | 'localAddress'>;
 
-export type ConnectResult<Stream extends Duplex = Duplex> =
+type ConnectResult<Stream extends Duplex = Duplex> =
   | { kind: 'connected'; socket: Stream }
   /** `local`: the fault of this machine, whatever the far end does; the detail says what to do. */
   | { kind: 'refused' | 'timeout' | 'unreachable' | 'local' | 'aborted' | 'error'; detail: string };

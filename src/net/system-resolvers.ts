@@ -14,7 +14,7 @@ export interface DnsServer {
   port: number;
 }
 
-export type ParsedServers =
+type ParsedServers =
   | { kind: 'servers'; servers: DnsServer[] }
   /** `text` is the part that could not be read, `detail` one clause. */
   | { kind: 'invalid'; text: string; detail: string };

@@ -45,7 +45,7 @@ export interface Source {
 }
 
 /** What all processes of a run share, because it takes milliseconds to make and never changes. */
-export interface ProcessParts {
+interface ProcessParts {
   classifier: Classifier;
   tlsContexts: TlsContexts;
   sealer: Sealer;
@@ -59,7 +59,7 @@ export interface Change {
   domains?(domains: DomainService): DomainService;
 }
 
-export interface ProcessDeps {
+interface ProcessDeps {
   parts: ProcessParts;
   clock: Clock;
   random: Random;
@@ -70,7 +70,7 @@ export interface ProcessDeps {
   tokens: ReturnPathTokens;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** Holds the operator's shaping.json. */
   folder: string;
   sources: readonly Source[];

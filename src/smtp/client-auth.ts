@@ -5,7 +5,7 @@
  */
 import type { Reply } from './reply.ts';
 
-export interface AuthRequest {
+interface AuthRequest {
   /** Offered mechanisms, upper case. */
   offered: readonly string[];
   user: string;

@@ -19,7 +19,7 @@ export interface ChannelClose {
   reply: Reply | null;
 }
 
-export interface ChannelListener {
+interface ChannelListener {
   /** Takes one reply; returns true if the next one may follow at once. */
   onReply(reply: Reply): boolean;
   onClose(close: ChannelClose): void;

@@ -15,7 +15,7 @@ import { createDotStuffer } from './dot-stuffing.ts';
 const ONE_WRITE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;
 
-export interface ContentSteps {
+interface ContentSteps {
   /** false: its transaction has ended meanwhile. */
   goesOn(): boolean;
   /** The next slice is about to be written. */

@@ -82,7 +82,7 @@ export function createTlsContexts(
   };
 }
 
-export interface HandshakeRequest {
+interface HandshakeRequest {
   socket: Duplex;
   /** Name for SNI and for the certificate check; an IP address is checked as such and not sent as SNI. */
   host: string;
@@ -97,7 +97,7 @@ export interface HandshakeRequest {
   smallClientHello: boolean;
 }
 
-export type HandshakeResult =
+type HandshakeResult =
   | { kind: 'secure'; socket: TLSSocket; facts: TlsFacts }
   | { kind: 'failed'; reason: 'tls' | 'timeout' | 'reset'; detail: string; facts: TlsFacts | null };
 

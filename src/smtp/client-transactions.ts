@@ -22,7 +22,7 @@ import type { ConversationLog } from './conversation.ts';
 import type { Capabilities } from './ehlo.ts';
 import type { Reply } from './reply.ts';
 
-export interface SessionParts {
+interface SessionParts {
   channel: Channel;
   peer: Target;
   capabilities: Capabilities;

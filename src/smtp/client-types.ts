@@ -136,7 +136,7 @@ export interface DsnParameters {
   orcpt?: string | undefined;
 }
 
-export type DsnNotify = 'NEVER' | 'SUCCESS' | 'FAILURE' | 'DELAY';
+type DsnNotify = 'NEVER' | 'SUCCESS' | 'FAILURE' | 'DELAY';
 
 export interface Transaction {
   /** Return path; '' for the null sender. */

@@ -39,7 +39,7 @@ export interface DaneRequest {
   names: readonly string[];
 }
 
-export type DaneVerdict =
+type DaneVerdict =
   /** `record`: the record that matched, as in a zone file ("3 1 1"). */
   { kind: 'matched'; record: string } | { kind: 'mismatched'; detail: string };
 

@@ -6,7 +6,7 @@
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 
-export interface DotStuffer {
+interface DotStuffer {
   /** The chunk itself, or a copy with doubled dots. */
   feed(chunk: Uint8Array): Uint8Array;
   /** The text that ends the data: ".\r\n", after the missing part of a CRLF. */

@@ -6,7 +6,7 @@
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 
-export interface LineReader {
+interface LineReader {
   /**
    * Takes the next bytes. They are read in place: the caller must not reuse the buffer before `next()` has returned
    * null.

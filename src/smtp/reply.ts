@@ -22,7 +22,7 @@ export interface Reply {
 /** `cut`: the reply had not ended after 64 KiB; the code is that of its last line so far. */
 export type ReplyItem = { kind: 'reply'; reply: Reply; cut?: true } | { kind: 'malformed'; detail: string };
 
-export interface ReplyReader {
+interface ReplyReader {
   push(chunk: Uint8Array): void;
   /** The next complete reply, or null if more bytes are needed. After `malformed` or a cut reply nothing more comes. */
   next(): ReplyItem | null;

@@ -16,7 +16,7 @@ export type Command =
   | { verb: 'DATA' | 'STARTTLS' | 'RSET' | 'QUIT' | 'NOOP' | 'HELP' | 'VRFY' }
   | { verb: 'refused'; reply: ServerReply };
 
-export type PathResult<T> = { ok: true; value: T } | { ok: false; reply: ServerReply };
+type PathResult<T> = { ok: true; value: T } | { ok: false; reply: ServerReply };
 
 /** RFC 5321 §4.5.3.1.4 says 512 and the extensions add to it; legitimate commands are far shorter. */
 export const MAX_COMMAND_BYTES = 2048;

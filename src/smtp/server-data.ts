@@ -15,7 +15,7 @@ export type DataFault = 'bare-line-end' | 'nul' | 'long-line' | 'too-large' | 'n
 
 const UNLIMITED: ByteShare = { take: () => true, end: () => undefined };
 
-export interface DataLimits {
+interface DataLimits {
   maxBytes: number;
   maxLineBytes: number;
 }

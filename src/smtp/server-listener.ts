@@ -21,7 +21,7 @@ import { lastReply, REPLIES } from './server-reply.ts';
 import { createServerSession, type ServerSession } from './server-session.ts';
 import type { ServerHandler, ServerLimits, ServerSessionOptions, TlsFacts } from './server-types.ts';
 
-export interface SmtpPorts extends Service {
+interface SmtpPorts extends Service {
   /** The real addresses of the ports in the given order; after `start()`. */
   addresses(): readonly ListenAddress[];
 }
@@ -31,13 +31,13 @@ export interface ListenAddress {
   port: number;
 }
 
-export interface SmtpPort extends ListenAddress {
+interface SmtpPort extends ListenAddress {
   /** The connection begins with TLS. */
   implicitTls: boolean;
 }
 
 /** The handler and options of one connection. */
-export interface SessionTerms {
+interface SessionTerms {
   handler: ServerHandler;
   auth: ServerSessionOptions['auth'];
   limits: ServerLimits;
@@ -47,7 +47,7 @@ export interface SessionTerms {
   minLabels?: number;
 }
 
-export interface SmtpPortsDeps {
+interface SmtpPortsDeps {
   clock: Clock;
   /** The service log. */
   log: Logger;
@@ -60,7 +60,7 @@ export interface SmtpPortsDeps {
   ownerKey(ip: string): string;
 }
 
-export interface SmtpPortsOptions {
+interface SmtpPortsOptions {
   /** Port 0 = any free port. */
   ports: readonly SmtpPort[];
   hostname: string;

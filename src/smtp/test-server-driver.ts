@@ -16,7 +16,7 @@ import {
   type ServerSessionOptions,
 } from './server-types.ts';
 
-export interface DriverOptions extends Partial<Omit<ServerSessionOptions, 'limits'>> {
+interface DriverOptions extends Partial<Omit<ServerSessionOptions, 'limits'>> {
   limits?: Partial<ServerLimits>;
   handler?: Partial<ServerHandler>;
   clock?: Clock;
@@ -28,7 +28,7 @@ const STILL_CLOCK: Clock = {
   setTimer: () => ({ cancel: () => undefined }),
 };
 
-export interface TakenMessage {
+interface TakenMessage {
   from: string | null;
   to: readonly (string | null)[];
   text: string;

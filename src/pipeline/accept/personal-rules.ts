@@ -20,7 +20,7 @@ export interface PersonalFacts {
   headers?: readonly (readonly [name: string, value: string])[];
 }
 
-export interface PersonalRules {
+interface PersonalRules {
   /** null = none. */
   optionsFor(facts: PersonalFacts, settings: PersonalSettings | null): PersonalOptions | null;
 }

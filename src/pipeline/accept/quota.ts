@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { CommitResult, NewMessage } from '../../store/topics/acceptance.ts';
 import { chargedRecipients } from './commit-messages.ts';
 
-export type QuotaRefusal = Omit<Extract<CommitResult, { kind: 'quota-exceeded' }>, 'kind'>;
+type QuotaRefusal = Omit<Extract<CommitResult, { kind: 'quota-exceeded' }>, 'kind'>;
 
 /** The error of a quota that is used up; waiting helps until its window ends. */
 export function quotaExceeded({ domain, period, max, left, resetAt }: QuotaRefusal, now: number): AppError {

@@ -9,7 +9,7 @@
 import { decodeEntities } from './html-entities.ts';
 import { attributesOf, endTagOf, type HtmlAttribute, RAW_TEXT, readTag, UNENDED } from './html-tags.ts';
 
-export interface TrackableLink {
+interface TrackableLink {
   /** The value between its quotes, as offsets in the HTML. */
   start: number;
   end: number;
@@ -19,7 +19,7 @@ export interface TrackableLink {
   target: string;
 }
 
-export interface HtmlLinks {
+interface HtmlLinks {
   links: readonly TrackableLink[];
   /**
    * Where a pixel goes: before the last `</body>` or `</html>`, otherwise at the end; null = that position is hidden.

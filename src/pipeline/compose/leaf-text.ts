@@ -4,7 +4,7 @@
  */
 import { inOctets, type UnbrokenStretch } from '../../mail/transfer-encoding.ts';
 
-export interface LeafText {
+interface LeafText {
   html: string;
   /** Each character beyond ASCII stands for an octet, whatever it means in its charset. */
   inOctets: boolean;

@@ -16,12 +16,12 @@ import { leafText } from './leaf-text.ts';
 import { personalHtml } from './personal-html.ts';
 import { tokenSlots, unsubscribeHeader } from './unsubscribe-header.ts';
 
-export interface Raw {
+interface Raw {
   bytes: Uint8Array;
   bodyOffset: number;
 }
 
-export interface PersonalRaw {
+interface PersonalRaw {
   /** The message in stretches, most of them of the original. */
   parts: readonly Uint8Array[];
   bodyOffset: number;

@@ -13,7 +13,7 @@ import type { Preparer } from './prepare/prepared.ts';
 import { SANDBOX_SITE } from './routing/routes.ts';
 import type { SandboxRoute } from './sandbox.ts';
 
-export interface SandboxWorker {
+interface SandboxWorker {
   /** There may be work. */
   wake(): void;
   stop(deadlineMs: number): Promise<void>;

@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ReturnResult } from '../../store/topics/returns.ts';
 
-export type ReturnedKind =
+type ReturnedKind =
   | 'bounce'
   | 'note'
   | 'auto_reply'

@@ -12,7 +12,7 @@ import { dateText } from '../compose/compose.ts';
 import { categoryOfClass } from '../deliver/outcome/classifier/categories.ts';
 import { outcomeSentence } from '../deliver/outcome/classifier/verdict.ts';
 
-export interface NoticeWords {
+interface NoticeWords {
   subject: string;
   text: string;
   recipients: readonly ReportedRecipient[];

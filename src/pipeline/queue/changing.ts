@@ -22,7 +22,7 @@ export type Changing = <Result extends { readonly changed?: readonly number[] }>
 /** A row that is leaving memory is waited for this long, because the store may be unavailable. */
 const LEAVING_MS = 2_000;
 
-export interface ChangingRows {
+interface ChangingRows {
   changing: Changing;
   /** An item has left memory. */
   left(): void;

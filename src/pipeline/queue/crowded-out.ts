@@ -5,7 +5,7 @@
  */
 import type { Promised, ReadyWindow } from './ready-window.ts';
 
-export interface CrowdedOut {
+interface CrowdedOut {
   /** Notes the site if the whole window is full for its mail. */
   byAll(site: string, hasCritical: boolean): void;
   /** The sender domain's mail to others takes the places. */

@@ -1,6 +1,6 @@
 /** A binary heap: the least element first. */
 
-export interface Heap<T> {
+interface Heap<T> {
   size(): number;
   push(item: T): void;
   /** The least element, or undefined if empty. */

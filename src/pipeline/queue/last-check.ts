@@ -11,7 +11,7 @@ import type { ExpirySettler, SuppressionSettler } from './queue.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { LEAST_TIME_LEFT_MS, NO_TIME_LEFT } from './retry-schedule.ts';
 
-export interface LastCheck {
+interface LastCheck {
   /** A reason not to send may have appeared. */
   reasonsChanged(): void;
   /** Whether the item may be sent. If not, it was settled or given back. */

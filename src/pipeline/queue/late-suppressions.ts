@@ -8,7 +8,7 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import type { SuppressionChange } from '../../store/topics/suppressions.ts';
 
-export interface LateSuppressions {
+interface LateSuppressions {
   add(changes: readonly SuppressionChange[]): void;
   /**
    * Returns true if a change concerns this delivery. `sinceMs`: when the store was asked for it; earlier changes are

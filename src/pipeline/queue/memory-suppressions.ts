@@ -11,7 +11,7 @@ import { createLateSuppressions } from './late-suppressions.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { createUntoldSuppressions } from './untold-suppressions.ts';
 
-export interface MemorySuppressions {
+interface MemorySuppressions {
   /** Applies to a row what has changed since the store was asked for it (`sinceMs`, monotonic). */
   note(delivery: ClaimedDelivery, sinceMs: number): void;
   /** Other nodes have changed some, and it is not known which. */

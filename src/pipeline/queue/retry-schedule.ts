@@ -45,7 +45,7 @@ export function clampHintMs(hintMs: number): number {
   return Math.min(Math.max(hintMs, HINT_MIN_MS), HINT_MAX_MS) + HINT_SLACK_MS;
 }
 
-export interface RetryQuestion {
+interface RetryQuestion {
   now: number;
   /** Finished attempts, including this one; ≥ 1. */
   attempts: number;

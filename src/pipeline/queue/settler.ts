@@ -11,7 +11,7 @@ import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { ReadyItem } from './ready-item.ts';
 
-export interface Settler {
+interface Settler {
   /** Records an outcome. Resolves when it is stored, or given up permanently. */
   settle(item: ReadyItem, settlement: Settlement): Promise<void>;
   /** Releases leases; tried again until it succeeds or the queue ends. */

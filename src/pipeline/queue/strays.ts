@@ -19,7 +19,7 @@ export interface Holding {
 }
 
 /** The parts that lease rows and calls. */
-export interface Holders {
+interface Holders {
   deliveries: { holding(): Holding };
   calls: { holding(): Holding };
 }

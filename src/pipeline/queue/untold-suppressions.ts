@@ -17,7 +17,7 @@ const RETRY_MS = 1_000;
 /** Addresses of one query. */
 const AT_ONCE = 500;
 
-export interface UntoldSuppressions {
+interface UntoldSuppressions {
   /** Some were changed, and it is not known which. */
   read(): void;
   /** Since when they are being read (monotonic); null = they are not. */

@@ -12,7 +12,7 @@ import type { TryResult } from './outcome.ts';
 import { retryAfterMs } from './retry-schedule.ts';
 import { signatureHeaders } from './signature.ts';
 
-export type CallResult =
+type CallResult =
   | { kind: 'tried'; result: TryResult }
   | { kind: 'unsigned'; cause: unknown }
   /** This machine could not call, whoever the receiver is. */
@@ -22,12 +22,7 @@ export type CallResult =
  * Posts `body` to `webhook` now; `id` is its `webhook-id`; `signal` aborts the call. Never rejects because of the
  * receiver.
  */
-export type MakeCall = (
-  webhook: Webhook,
-  id: string,
-  body: Uint8Array,
-  signal?: AbortSignal,
-) => Promise<CallResult>;
+type MakeCall = (webhook: Webhook, id: string, body: Uint8Array, signal?: AbortSignal) => Promise<CallResult>;
 
 /** Purpose under which webhook secrets are encrypted. */
 export const SECRET_SEAL = 'webhook-secret';

@@ -34,9 +34,7 @@ export interface OwnConfig {
   startAt: number;
 }
 
-export type PlanFile =
-  | { kind: 'plan'; plan: SimulationPlan }
-  | { kind: 'refused'; problems: readonly string[] };
+type PlanFile = { kind: 'plan'; plan: SimulationPlan } | { kind: 'refused'; problems: readonly string[] };
 
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 90;

@@ -5,7 +5,7 @@
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { CompiledTemplate } from './template.ts';
 
-export interface CompiledCache {
+interface CompiledCache {
   get(key: string): CompiledTemplate | undefined;
   set(key: string, template: CompiledTemplate): void;
   /** The current content. */

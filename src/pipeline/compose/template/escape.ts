@@ -19,7 +19,7 @@ export type ValuePosition =
   | UrlAttribute;
 
 /** The value of an attribute that contains a URL. */
-export type UrlAttribute = `url-${Form}`;
+type UrlAttribute = `url-${Form}`;
 
 export type Escaped = { ok: true; text: string } | { ok: false; why: string };
 

@@ -23,7 +23,7 @@ interface Frame {
 }
 
 /** Counters over all parts of one template. */
-export interface Spending {
+interface Spending {
   steps: number;
   readChars: number;
 }

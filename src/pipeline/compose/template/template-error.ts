@@ -5,7 +5,7 @@
  */
 
 /** `syntax`: the template itself, found when it is stored. The others occur while it is rendered. */
-export type TemplateErrorKind = 'syntax' | 'limit' | 'value';
+type TemplateErrorKind = 'syntax' | 'limit' | 'value';
 
 /** The parts of a template. */
 export type TemplatePart = 'subject' | 'html' | 'text';

@@ -9,7 +9,7 @@ import { TEMPLATE_LIMITS, type TemplateLimits } from './limits.ts';
 import { renderProgram, type Variables } from './render.ts';
 
 /** The texts of a template; null = the request provides this part. */
-export interface TemplateSource {
+interface TemplateSource {
   subject: string | null;
   html: string | null;
   text: string | null;
@@ -34,7 +34,7 @@ export interface FilledTemplate {
 }
 
 /** The parts to render; absent = all. */
-export type PartsWanted = Readonly<{ subject: boolean; html: boolean; text: boolean }>;
+type PartsWanted = Readonly<{ subject: boolean; html: boolean; text: boolean }>;
 
 const ALL: PartsWanted = { subject: true, html: true, text: true };
 

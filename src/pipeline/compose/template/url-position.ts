@@ -12,7 +12,7 @@ export const LINK_SCHEMES: ReadonlySet<string> = new Set(['http', 'https', 'mail
 /** Schemes followed by a host, with any number of slashes before it (URL Standard §4.4). */
 const WITH_HOST: ReadonlySet<string> = new Set(['http', 'https']);
 
-export type UrlPlace =
+type UrlPlace =
   /** Only blanks so far. */
   | 'start'
   /** Characters that can still become a scheme. */

@@ -11,7 +11,7 @@ import type { PathNotes } from './notes.ts';
 import type { PathState } from './states.ts';
 
 /** The right of one path to send. */
-export interface PathEgress {
+interface PathEgress {
   /** false: nothing may be taken, opened or sent now. */
   may(): boolean;
   /** The path is no longer used: another node may send instead. */

@@ -67,7 +67,7 @@ export interface PathState {
 }
 
 /** Why a breaker opens. */
-export interface PathFailure {
+interface PathFailure {
   /** Shown for all waiting mail. */
   reason: string;
   /** The name in `rule` of overrides. */

@@ -10,7 +10,7 @@ import type { PathParts } from './parts.ts';
 import type { PathRef, WaitKind } from './state.ts';
 import type { Block, PathState } from './states.ts';
 
-export interface PathView extends PathRef {
+interface PathView extends PathRef {
   /** What mail in memory for this path waits for; null: it will be sent next. */
   waitNow(): KeptBack | null;
 }

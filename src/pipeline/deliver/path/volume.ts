@@ -7,10 +7,10 @@ import type { Clock } from '../../../lib/clock.ts';
 import type { PathState } from '../../../policy/limits/shaping/path-memory.ts';
 
 /** The counts as stored with the path's state. */
-export type Volume = Pick<PathState, 'day' | 'sent' | 'sentBefore'>;
+type Volume = Pick<PathState, 'day' | 'sent' | 'sentBefore'>;
 
 /** The count of one path. */
-export interface PathVolume {
+interface PathVolume {
   /** A message was accepted. Returns true if the count should be stored now. */
   took(): boolean;
   /** Messages of today or of yesterday, whichever is more. */

@@ -12,7 +12,7 @@ import type { SitePath } from './sites.ts';
 type LeasedPath = Pick<SitePath, 'source' | 'site' | 'provider'>;
 
 /** The leases that paths of shared sources request. */
-export interface EgressLeases {
+interface EgressLeases {
   /** null if only this node sends from the source. */
   want(path: LeasedPath, listener: LeaseListener): Lease | null;
   /** Whether another node may send from a source to a provider, by the leases that this node holds now. */

@@ -51,7 +51,7 @@ export function createPort25Watch(
   };
 }
 
-export type Port25Answer = { kind: 'open' | 'blocked' | 'unknown'; detail: string };
+type Port25Answer = { kind: 'open' | 'blocked' | 'unknown'; detail: string };
 
 /**
  * Tries the given hosts in turn until one answers. `targets`: addresses, for example of a test server. `source`: what is sent

@@ -33,7 +33,7 @@ export interface MtaSts extends Service {
   policyOf(domain: string, sender: string): Promise<MtaStsPolicy | null>;
 }
 
-export interface MtaStsDeps {
+interface MtaStsDeps {
   store: Pick<Store, 'getMtaSts' | 'putMtaSts' | 'staleMtaSts'>;
   resolver: ResolverByAsker<'txt'>;
   http: Pick<GuardedHttp, 'get'>;
@@ -43,7 +43,7 @@ export interface MtaStsDeps {
   failed(result: TlsResult): void;
 }
 
-export interface MtaStsOptions {
+interface MtaStsOptions {
   /** Default 443; tests use another. */
   port?: number;
 }

@@ -46,7 +46,7 @@ export interface Opener {
   firstUnderTls(endpoint: Endpoint, why: string | null): void;
 }
 
-export interface OpenerDeps {
+interface OpenerDeps {
   clock: Clock;
   log: Logger;
   tlsContexts: TlsContexts;

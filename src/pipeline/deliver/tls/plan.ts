@@ -20,7 +20,7 @@ import { type DaneRequest, usableTlsa } from '../../../smtp/dane.ts';
 import type { TlsPolicyType, TlsResult } from './counters.ts';
 
 /** The requirement that decided. `relay`: the operator's setting for a relay. */
-export type TlsBasis = 'relay' | 'sender' | 'dane' | 'mta-sts' | 'provider' | 'opportunistic';
+type TlsBasis = 'relay' | 'sender' | 'dane' | 'mta-sts' | 'provider' | 'opportunistic';
 
 export interface TlsPlan {
   basis: TlsBasis;
@@ -40,7 +40,7 @@ export interface TlsPlan {
   testing: { isNamed: boolean } | null;
 }
 
-export type TlsPlanAnswer =
+type TlsPlanAnswer =
   | { kind: 'plan'; plan: TlsPlan }
   | { kind: 'unusable'; detail: string; policy: TlsPolicyType; result: TlsResult };
 

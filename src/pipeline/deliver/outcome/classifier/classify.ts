@@ -34,7 +34,7 @@ import {
   verdictOf,
 } from './verdict.ts';
 
-export interface ReplyQuestion {
+interface ReplyQuestion {
   stage: Stage;
   /** 400–599; others are not final replies. */
   code: number;

@@ -58,7 +58,7 @@ export interface RuleError {
   message: string;
 }
 
-export type RuleSetResult =
+type RuleSetResult =
   | { kind: 'rules'; rules: readonly Rule[] }
   | { kind: 'refused'; errors: readonly RuleError[] };
 

@@ -54,7 +54,7 @@ export function isProbablyInvalid({ category, confidence, action, scope }: Verdi
   );
 }
 
-export interface VerdictParts {
+interface VerdictParts {
   category: Category;
   /** Class 5 of the reply code. */
   permanent: boolean;
