@@ -29,12 +29,13 @@ import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
 import type { ReturnFact, ReturnResult, ReturnSubject } from '../../store/topics/returns.ts';
 import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
 import type { Classifier } from '../deliver/outcome/classifier/classify.ts';
+import { createAttribution } from './attribution.ts';
 import { type BounceReport, bounceFact, byAddress, cut, type MakeEvent } from './bounce-fact.ts';
 import { takeDmarcReport } from './dmarc-reports.ts';
-import { RETURNS_TAKEN_MS, type ReturnTarget, type TokenTarget } from './return-target.ts';
+import type { ReturnTarget, TokenTarget } from './return-target.ts';
 import type { ReturnMetrics } from './returns-metrics.ts';
 
-export interface ReturnedMail {
+interface ReturnedMail {
   targets: readonly ReturnTarget[];
   /** null: the null sender. */
   envelopeFrom: string | null;
@@ -95,13 +96,12 @@ const PORTION = 64;
 const BY_MAIL = 'Opted out by mail';
 /** Domains of signatures of providers that send complaints. */
 const FEEDBACK_SIGNERS: ReadonlySet<string> = new Set(['arf.mail.yahoo.com']);
-const OPT_OUT_TOKEN = /\bu-[0-9a-z]{14}-[0-9a-z]{16}/gi;
-const OWN_MESSAGE_ID = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})@/i;
 const COMPLAINTS: ReadonlySet<string> = new Set(['abuse', 'complaint']);
 const OPT_OUTS: ReadonlySet<string> = new Set(['opt-out', 'opt-out-list']);
 
 export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailReader {
-  const { store, tokens, classifier, keys, clock, random, log, metrics, eventsStored } = deps;
+  const { store, classifier, keys, clock, random, log, metrics, eventsStored } = deps;
+  const attribute = createAttribution(deps);
 
   return {
     async take(mail) {
@@ -310,49 +310,6 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     return DONE;
   }
 
-  /**
-   * The delivery that a report is about, by the first valid token; its text is not evidence. A number alone: it was deleted,
-   * or the person erased, of whom a file must keep nothing.
-   */
-  async function attribute(
-    report: FeedbackReport,
-    sentTo: ReturnSubject | null,
-    verified: boolean,
-  ): Promise<ReturnSubject | number | null> {
-    let gone: number | null = null;
-    for (const id of tokenIds(report)) {
-      const [found] = await store.returnSubjects({ deliveryId: id });
-      if (found === undefined) gone ??= id;
-      else if (isRecent(found)) return found;
-    }
-    if (sentTo !== null) return sentTo;
-    if (gone !== null) return gone;
-    // A Message-ID is not secret: everybody who got a reply to the message knows it. So a provider's signature is
-    // required.
-    const messageId = verified ? OWN_MESSAGE_ID.exec(report.messageId ?? '')?.[1] : undefined;
-    if (messageId === undefined) return null;
-    const found = await store.returnSubjects({ messageId: messageId.toLowerCase() });
-    const [only] = found;
-    return only !== undefined && found.length === 1 && isRecent(only) ? only : null;
-  }
-
-  function tokenIds(report: FeedbackReport): number[] {
-    const read = [
-      ...report.references.map((value) => tokens.parseRef(value)),
-      ...report.returnPaths.map((path) => returnPathToken(path)),
-      ...report.unsubscribe.flatMap((value) =>
-        (value.match(OPT_OUT_TOKEN) ?? []).slice(0, 4).map((token) => tokens.parse(token)),
-      ),
-    ];
-    return read.flatMap((one) => (one?.ok && typeof one.id === 'number' ? [one.id] : []));
-  }
-
-  function returnPathToken(path: string) {
-    const at = path.lastIndexOf('@');
-    const token = tokens.parse(at === -1 ? path : path.slice(0, at));
-    return token.ok && token.purpose === 'b' ? token : null;
-  }
-
   function unattributed(what: string, read: MimePart | null): Disposition {
     metrics.took('unattributed');
     log.warn(
@@ -426,10 +383,6 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
 
   function event(kind: NewEvent['kind'], detail: EventDetail): NewEvent {
     return { id: uuidv7(clock, random), kind, at: clock.now(), detail };
-  }
-
-  function isRecent(subject: ReturnSubject): boolean {
-    return clock.now() - subject.sentAt <= RETURNS_TAKEN_MS;
   }
 
   function ignored(why: 'gone' | 'sandbox' | 'automatic' | 'unknown'): Disposition {
