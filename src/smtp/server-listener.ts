@@ -9,11 +9,11 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { createByteBudget } from '../lib/byte-budget.ts';
-import { beginTls, onHello } from '../lib/client-hello.ts';
 import { atMost, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { plainIp } from '../lib/loopback.ts';
 import type { Certificates } from '../lib/server-certificates.ts';
+import { beginTls } from '../lib/server-tls.ts';
 import type { Service } from '../lib/service.ts';
 import { createTally } from '../lib/tally.ts';
 import { createFairTurns } from '../lib/turns.ts';
@@ -400,24 +400,20 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
         if (!isDone && !stopping && (isNone || isSilent)) speaksNone?.();
         resolve(null);
       });
-      onHello(plain, () => turns(peer, begin));
-
-      function begin(): void {
-        if (plain.destroyed) return;
-        const socket = beginTls(plain, { secureContext }, () => {
-          isDone = true;
-          timer.cancel();
-          socket.pause();
-          const { name } = socket.getCipher();
-          resolve({ socket, facts: { protocol: socket.getProtocol() ?? 'TLS', cipher: name } });
-        });
-        socket.on('error', (error: NodeJS.ErrnoException) => {
-          isNone ||= !isDone && NO_TLS.has(error.code ?? '');
-          log.debug({ err: error }, 'a TLS connection failed');
-        });
-        // It must be read, or a peer that closes now is not noticed; there is no data before it is secure.
-        socket.resume();
-      }
+      const take = (work: () => void) => turns(peer, work);
+      const socket = beginTls(plain, { secureContext }, take, () => {
+        isDone = true;
+        timer.cancel();
+        socket.pause();
+        const { name } = socket.getCipher();
+        resolve({ socket, facts: { protocol: socket.getProtocol() ?? 'TLS', cipher: name } });
+      });
+      socket.on('error', (error: NodeJS.ErrnoException) => {
+        isNone ||= !isDone && NO_TLS.has(error.code ?? '');
+        log.debug({ err: error }, 'a TLS connection failed');
+      });
+      // It must be read, or a peer that closes now is not noticed; there is no data before it is secure.
+      socket.resume();
     });
   }
 }

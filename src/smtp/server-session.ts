@@ -13,8 +13,8 @@
  * server-input.ts holds what was not read yet.
  */
 import { createAlarm } from '../lib/alarm.ts';
-import { TLS_HANDSHAKE } from '../lib/client-hello.ts';
 import type { Clock } from '../lib/clock.ts';
+import { TLS_HANDSHAKE } from '../lib/server-tls.ts';
 import { type AuthExchange, type AuthStep, beginAuth } from './server-auth.ts';
 import {
   commandText,

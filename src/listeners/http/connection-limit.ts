@@ -4,8 +4,8 @@
  * before anything is read. Where all are in use, the oldest of who has most are closed for it, except those whose request is
  * being answered: what it asked for may be done already. Requests of HTTP/2 that run at once, which one connection has many
  * of, have the same limits: each takes memory for as long as its client likes. Proxies that the operator trusts have no limit
- * of their own, since they speak for many, and none of theirs is closed for another. Requests and handshakes that come at once
- * begin in turns of their addresses.
+ * of their own, since they speak for many, and none of theirs is closed for another. Requests and input of TLS that come at
+ * once are taken in turns of their addresses.
  */
 import type { EventEmitter } from 'node:events';
 import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -47,7 +47,7 @@ export interface ConnectionLimit {
   carries(socket: Socket, inner: Socket): void;
   /** A request of `socket` is being answered until `answer` closes, from when it `isWhole`. */
   answers(socket: Socket, answer: Writable, isWhole: () => boolean): void;
-  /** Begins a handshake, or a request with these headers, when it is the turn of its address. */
+  /** Reads input of TLS, or begins a request with these headers, when it is the turn of its address. */
   begin(address: string, headers: IncomingMessage['headers'], work: () => void): void;
   /** Whether a client may have one more request of HTTP/2; it counts until `stream` closes. */
   takeRequest(stream: EventEmitter, address: string): boolean;

@@ -18,12 +18,11 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
-import { beginTls, onHello, TLS_HANDSHAKE } from '../../lib/client-hello.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { isLoopbackAddress } from '../../lib/loopback.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
+import { beginTls, onFirstOctet, TLS_HANDSHAKE } from '../../lib/server-tls.ts';
 import { afterInput } from '../../lib/turns.ts';
 import type { ConnectionLimit } from './connection-limit.ts';
 
@@ -104,7 +103,7 @@ export function createSecurePort(
       open.delete(socket);
     });
     socket.on('error', (err) => log.debug({ err }, 'an HTTP connection failed'));
-    onHello(socket, (first) => {
+    onFirstOctet(socket, (first) => {
       if (first === TLS_HANDSHAKE) void secure(socket, timer);
       else {
         timer.cancel();
@@ -116,14 +115,10 @@ export function createSecurePort(
 
   async function secure(socket: Socket, timer: Timer): Promise<void> {
     const secureContext = await deps.certificates.current();
-    if (!socket.destroyed)
-      deps.limit.begin(socket.remoteAddress ?? '', {}, () => shake(socket, timer, secureContext));
-  }
-
-  function shake(socket: Socket, timer: Timer, secureContext: SecureContext): void {
     if (socket.destroyed) return;
+    const turn = (work: () => void) => deps.limit.begin(socket.remoteAddress ?? '', {}, work);
     // Half-open connections are allowed, so one whose client leaves during the handshake would stay until its time is over.
-    const inner = beginTls(socket, { secureContext, ALPNProtocols: PROTOCOLS }, () => {
+    const inner = beginTls(socket, { secureContext, ALPNProtocols: PROTOCOLS }, turn, () => {
       timer.cancel();
       // Only a tls.Server clears this timeout, and HTTP/2 would wait for it.
       Object.assign(inner, { secureConnecting: false });

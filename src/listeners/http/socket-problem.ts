@@ -5,8 +5,8 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { TLS_HANDSHAKE } from '../../lib/client-hello.ts';
 import { AppError } from '../../lib/errors.ts';
+import { TLS_HANDSHAKE } from '../../lib/server-tls.ts';
 import { problemAnswer } from './problem.ts';
 
 /**

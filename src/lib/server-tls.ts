@@ -1,0 +1,66 @@
+/**
+ * TLS of a server over a connection whose input is taken in turns. Any message of a client may be costly to answer: the first
+ * one of a handshake, another one after it (a client that names another group, RSA in TLS 1.2), and later each change of keys.
+ */
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { TLSSocket, type TLSSocketOptions } from 'node:tls';
+import { streamOver } from './stream-over.ts';
+
+/** The first octet of a connection that begins with TLS (RFC 8446 §5.1). */
+export const TLS_HANDSHAKE = 0x16;
+
+/**
+ * Calls back once, with the first octet. The socket can be read from its beginning then. One that ends or is destroyed before is
+ * destroyed.
+ */
+export function onFirstOctet(socket: Duplex, then: (first: number) => void): void {
+  const left = () => socket.destroy();
+  socket.on('readable', look);
+  socket.once('end', left);
+
+  function look(): void {
+    const chunk: Buffer | null = socket.read();
+    const first = chunk?.[0];
+    if (chunk === null || first === undefined) return;
+    socket.off('readable', look);
+    socket.off('end', left);
+    socket.unshift(chunk);
+    then(first);
+  }
+}
+
+/**
+ * TLS over `plain`, for its server; it is destroyed with it, and at once if the client leaves before it is `secured`. `turn` runs
+ * work now or later, in the order in which it was given.
+ */
+export function beginTls(
+  plain: Socket,
+  options: TLSSocketOptions,
+  turn: (work: () => void) => void,
+  secured: (socket: TLSSocket) => void,
+): TLSSocket {
+  const stream = streamOver(plain, (chunk) => {
+    let isTaken = false;
+    turn(() => {
+      isTaken = true;
+      if (!stream.destroyed && !stream.push(chunk)) plain.pause();
+    });
+    // It is resumed when the stream asks for more.
+    if (!isTaken) plain.pause();
+  });
+  const socket = new TLSSocket(stream, { ...options, isServer: true });
+  // The stream has none, since it has no handle.
+  Object.defineProperty(socket, 'remoteAddress', { value: plain.remoteAddress });
+  const left = () => socket.destroy();
+  socket.once('end', left);
+  // Where the client had left by now, this one ends, and TLS hears nothing of it.
+  plain.once('end', left);
+  socket.once('close', () => plain.destroy());
+  socket.once('secure', () => {
+    socket.off('end', left);
+    plain.off('end', left);
+    secured(socket);
+  });
+  return socket;
+}
