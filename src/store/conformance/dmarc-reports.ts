@@ -81,6 +81,21 @@ export function describeDmarcReports({ store }: Suite): void {
       expect(await add(report({ signedBy: 'other.example' }), limits)).toBe('full');
     });
 
+    it('of who has most make room for others', async () => {
+      const limits = { maxOfSigner: 2, maxOfAll: 3 };
+      for (const signedBy of ['a.example', 'b.example'])
+        for (const reportId of ['1', '2']) await add(report({ signedBy, reportId }), limits);
+      expect((await list()).map(({ signedBy }) => signedBy)).toEqual(['b.example', 'a.example', 'a.example']);
+      expect(await add(report(), limits)).toBe('added');
+      const [newest, ...older] = await list();
+      expect(newest).toEqual(report());
+      expect(older.map(({ signedBy, reportId }) => `${signedBy} ${reportId}`)).toEqual([
+        'b.example 1',
+        'a.example 1',
+      ]);
+      expect(await add(report({ signedBy: 'c.example' }), limits)).toBe('full');
+    });
+
     it('are about sender domains, and gone with them', async () => {
       await addDomain('other.example');
       expect(await add(report(), { domain: 'nobody.example' })).toBe('unknown');

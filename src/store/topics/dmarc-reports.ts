@@ -4,8 +4,8 @@ import type { DmarcReport } from '../../model/dmarc-report.ts';
 export interface DmarcReportStore {
   /**
    * Adds what a report says of one sender domain. `known`: its signer and reporter sent one with this id before;
-   * `full`: of this signer `maxOfSigner`, or of all `maxOfAll`, were received since `recentSince`; `unknown`: there is no
-   * such sender domain.
+   * `full`: of this signer `maxOfSigner` were received since `recentSince`, or of all `maxOfAll`; then the last one of who has
+   * most is removed for a signer who still has fewer with it. `unknown`: there is no such sender domain.
    */
   addDmarcReport(params: {
     domain: string;

@@ -35,7 +35,17 @@ export const addDmarcReport = write('addDmarcReport', 'by key', { synced: true }
     `SELECT count(*) AS n, count(*) FILTER (WHERE signed_by = ?) AS own ${BY_TIME}`,
     ...[report.signedBy, domainId, recentSince],
   );
-  if (recent !== undefined && (recent.n >= maxOfAll || recent.own >= maxOfSigner)) return 'full';
+  const own = recent?.own ?? 0;
+  if (own >= maxOfSigner) return 'full';
+  if (recent !== undefined && recent.n >= maxOfAll) {
+    const most = yield* db.get<{ signer: string; n: number }>(
+      `SELECT signed_by AS signer, count(*) AS n ${BY_TIME} GROUP BY signed_by ORDER BY n DESC LIMIT 1`,
+      ...[domainId, recentSince],
+    );
+    if (most === undefined || most.n <= own + 1) return 'full';
+    const last = `SELECT id ${BY_TIME} AND signed_by = ? ORDER BY received_at DESC, id DESC LIMIT 1`;
+    yield* db.run(`DELETE FROM dmarc_report WHERE id = (${last})`, domainId, recentSince, most.signer);
+  }
   const row = { domain_id: domainId, ...DMARC_REPORT.row(report) };
   return (yield* db.insert('dmarc_report', row, 'ON CONFLICT DO NOTHING')) === 0 ? 'known' : 'added';
 });
