@@ -1,18 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { createClassifier } from './classifier/classify.ts';
-import { relayRefusal } from './effects.ts';
+import { categoryOf, type Effects, effectsOf, relayRefusal } from './effects.ts';
 import { NO_FACTS } from './outcome.ts';
 import { replyOutcome } from './transaction-outcome.ts';
 
 const classifier = createClassifier();
 
-/** What a relay's answer to one message is taken for. */
-function taken(code: number, enhanced: string, text: string, stage: 'mail' | 'rcpt' | 'dot' = 'dot') {
+type MessageStage = 'mail' | 'rcpt' | 'dot';
+
+function outcomeOf(code: number, enhanced: string, text: string, stage: MessageStage = 'dot') {
   const reply = { code, enhanced, text };
   const verdict = classifier.classify({ stage, ...reply, mx: 'relay.example', origin: 'remote' });
-  return (
-    relayRefusal(replyOutcome(verdict, { stage, reply, detail: text, facts: NO_FACTS }))?.believed ?? null
-  );
+  return replyOutcome(verdict, { stage, reply, detail: text, facts: NO_FACTS });
+}
+
+/** What a relay's answer to one message is taken for. */
+function taken(code: number, enhanced: string, text: string, stage?: MessageStage) {
+  return relayRefusal(outcomeOf(code, enhanced, text, stage))?.believed ?? null;
 }
 
 describe('a relay’s refusal', () => {
@@ -54,5 +58,17 @@ describe('a relay’s refusal', () => {
       facts: NO_FACTS,
     } as const;
     expect(relayRefusal(broken)).toBeNull();
+  });
+});
+
+describe('what a reply changes for the hosts of a domain', () => {
+  it.each<[number, string, string, Effects]>([
+    [554, '5.7.1', 'Relay access denied', { dnsAgain: true }],
+    [530, '5.7.0', 'Must issue a STARTTLS command first', { wantTls: true }],
+    [550, '5.7.1', 'poor reputation of your IP', { ipv4Only: true }],
+    [550, '5.1.1', 'User unknown', {}],
+  ])('%i %s %s: %j', (code, enhanced, text, { dnsAgain, wantTls, ipv4Only }) => {
+    const effects = effectsOf(categoryOf(outcomeOf(code, enhanced, text)));
+    expect([effects.dnsAgain, effects.wantTls, effects.ipv4Only]).toEqual([dnsAgain, wantTls, ipv4Only]);
   });
 });

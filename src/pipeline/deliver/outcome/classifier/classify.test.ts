@@ -116,6 +116,18 @@ describe('what a reply is taken for', () => {
     });
   });
 
+  it('takes 421 for the server’s matter whatever its enhanced code is about', () => {
+    expect(said('421 4.2.2 Xyzzy')).toMatchObject({ category: 'service_unavailable', ruleId: 'code:421' });
+  });
+
+  it('waits as long as a rule of the provider says', () => {
+    const listed = '421 4.7.1 [TS03] All messages from 192.0.2.1 will be permanently deferred';
+    expect(said(listed, { mx: 'mta5.am0.yahoodns.net' })).toMatchObject({
+      category: 'ip_blocklisted',
+      waitMs: 14_400_000,
+    });
+  });
+
   it('believes a rate limit also where it comes as 550', () => {
     expect(said('550 Ip frequency limited', { mx: 'mx3.qq.com' })).toMatchObject({
       category: 'rate_limited',

@@ -307,16 +307,10 @@ function anyProvidersRule(
   let ofProvider: Rule | undefined;
   let doubtful: Rule | undefined;
   for (const rule of rules) {
-    if (
-      rule.provider === undefined
-        ? rule.confidence !== 'high' && doubtful !== undefined
-        : ofProvider !== undefined
-    )
-      continue;
     if (!ruleMatches(rule, subject, prefilter, group)) continue;
-    if (rule.provider !== undefined) ofProvider = rule;
+    if (rule.provider !== undefined) ofProvider ??= rule;
     else if (rule.confidence === 'high') return rule;
-    else doubtful = rule;
+    else doubtful ??= rule;
   }
   return ofProvider ?? doubtful;
 }

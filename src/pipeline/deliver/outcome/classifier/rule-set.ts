@@ -191,7 +191,6 @@ export function expressionProblem(source: string): string | null {
     } else if (char === '[') inClass = true;
     else if (char === '(') {
       if (source[at + 1] === '?' && source[at + 2] !== ':') return 'only (?:…) and (…) groups are allowed';
-      if (source[at + 1] === '?') at += 2;
       repeats.push(false);
     } else if (char === ')') {
       closedRepeats = repeats.pop() ?? false;

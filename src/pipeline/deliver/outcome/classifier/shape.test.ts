@@ -12,7 +12,7 @@ describe('the shape of a reply', () => {
       '550 5.7.1 <ip> blocked, see <link> for help',
     ],
     [
-      '550 5.1.1 <ada@example.net>: Recipient rejected (queue id 4Zq9Xk2)',
+      '550 5.1.1 <ada@example.net>: Recipient rejected (queue id 4Zq9Xk)',
       '550 5.1.1 <GRACE@example.net>: Recipient rejected (queue id 7Ab1Yy3)',
       '550 5.1.1 <address>: recipient rejected queue id <id>',
     ],

@@ -42,7 +42,6 @@ function kept(edge: string): string {
 }
 
 function named(core: string): string {
-  if (core === '') return '';
   if (core.includes('@')) return '<address>';
   if (/^[a-z][a-z0-9+.-]*:\/\//.test(core) || core.startsWith('www.')) return '<link>';
   if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(core) || (core.includes(':') && /^[0-9a-f:.]+$/.test(core)))
