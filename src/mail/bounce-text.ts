@@ -226,7 +226,6 @@ function recipientsIn(text: string, action: DsnAction, naming: Naming): DsnRecip
       if (isCoded(again)) found[known] = again;
     }
     address = null;
-    words = '';
   };
   for (const raw of text.split('\n', MAX_LINES)) {
     const line = raw.slice(0, MAX_LINE);

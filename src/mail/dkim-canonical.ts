@@ -198,7 +198,7 @@ function digestChanged(digest: Hash, message: Uint8Array, start: number, change:
     clean = at;
     at = firstChange(message, at, end);
   }
-  if (used > 0) digest.update(scratch.subarray(0, used));
+  digest.update(scratch.subarray(0, used));
 }
 
 /**

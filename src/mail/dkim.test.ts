@@ -246,6 +246,10 @@ describe('bodyHash', () => {
     expect(bodyHash(Buffer.from(''), 0)).toBe('47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=');
   });
 
+  it.each([-1, 0.5, 2])('refuses the offset %d outside of the message', (offset) => {
+    expect(() => bodyHash(Buffer.from('a'), offset)).toThrow(DkimError);
+  });
+
   it('equals the rules applied line by line', () => {
     const piece = fc.oneof(
       fc.constantFrom(' ', '\t', '\r\n', '.', 'a', '  ', ' \t', '\0', '\x7f'),

@@ -11,6 +11,16 @@ it.each([
   expect(report?.recipients[0]).toMatchObject({ diagnostic, isSmtp: true });
 });
 
+it.each([
+  ['MAILER-DAEMON@mx.example', 1],
+  ['Ann <ann@example.com>', undefined],
+])('a report that answers another mail is one from a mail system: %s', (from, recipients) => {
+  const fields = 'Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\n';
+  const header = `From: ${from}\r\nIn-Reply-To: <1@example.com>\r\nContent-Type: message/delivery-status`;
+  const report = readDsn(readMime(Buffer.from(`${header}\r\n\r\n${fields}`)));
+  expect(report?.recipients.length).toBe(recipients);
+});
+
 describe('a report with many blocks', () => {
   const recipient = 'Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\n\r\n';
   const reportOf = (blocks: string) =>

@@ -13,6 +13,7 @@ describe('an address list', () => {
     ['Ann <a@example.com>, b@example.org', ['Ann|a@example.com', '|b@example.org']],
     ['"Ann, of \\"X\\"" <a@example.com>', ['Ann, of "X"|a@example.com']],
     ['a@example.com (Ann (the first))', ['Ann (the first)|a@example.com']],
+    ['a@example.com (Ann), b@example.org', ['Ann|a@example.com', '|b@example.org']],
     ['=?utf-8?q?J=C3=B6rg?= <j@example.com>', ['Jörg|j@example.com']],
     [
       'Team: a@example.com, B <b@example.com>; c@example.com',

@@ -17,7 +17,6 @@ export interface ListedMailbox {
 const MAX_CHARS = 64 * 1024;
 const MAX_MAILBOXES = 2000;
 const MAX_NAME_CHARS = 256;
-const MAX_COMMENT_DEPTH = 32;
 
 /**
  * The mailboxes of a value that can be read; groups give their members. An item that cannot be read is passed over; so
@@ -107,10 +106,8 @@ function endOfComment(value: string, at: number): number {
   for (let i = at; i < value.length; i += 1) {
     const char = value.charAt(i);
     if (char === '\\') i += 1;
-    else if (char === '(') {
-      depth += 1;
-      if (depth > MAX_COMMENT_DEPTH) return -1;
-    } else if (char === ')') {
+    else if (char === '(') depth += 1;
+    else if (char === ')') {
       depth -= 1;
       if (depth === 0) return i + 1;
     }

@@ -49,6 +49,26 @@ describe('writeMessage', () => {
     expect(written.split(line)).toHaveLength(5);
   });
 
+  it('names the root of related parts', () => {
+    const parts: MimePart[] = [{ kind: 'text', subtype: 'html', text: '' }];
+    expect(text({ kind: 'multi', subtype: 'related', label: 'r', parts })).toContain(
+      'Content-Type: multipart/related; type="text/html";\r\n boundary="=_r_id-1"',
+    );
+    expect(text({ kind: 'multi', subtype: 'mixed', label: 'm', parts })).toContain('multipart/mixed;\r\n b');
+  });
+
+  it('takes the shorter encoding, and quoted-printable where links are to be written in', () => {
+    const wanted = 'Ж'.repeat(50);
+    expect(text({ kind: 'text', subtype: 'plain', text: wanted })).toContain('Encoding: base64');
+    expect(text({ kind: 'text', subtype: 'plain', text: `${'a'.repeat(50)}é` })).toContain(
+      'Encoding: quoted',
+    );
+    const places = [{ start: 0, length: 1 }];
+    expect(text({ kind: 'text', subtype: 'plain', text: `L${wanted}`, places })).toContain(
+      'Encoding: quoted',
+    );
+  });
+
   it('makes boundaries of safe characters only', () => {
     const part: MimePart = { kind: 'multi', subtype: 'mixed', label: 'm', parts: [] };
     expect(text(part, `"\r\n;é${'x'.repeat(100)}`)).toContain(

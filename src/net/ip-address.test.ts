@@ -63,6 +63,10 @@ describe('reading and writing addresses', () => {
         const bit = prefixBits - 1;
         flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (0x80 >> (bit & 7));
         expect(inNetwork({ family: 6, bytes: flipped }, network)).toBe(false);
+        const behind = ip.bytes.map((byte, i) =>
+          i === prefixBits >> 3 ? byte ^ (0x80 >> (prefixBits & 7)) : byte,
+        );
+        expect(inNetwork({ family: 6, bytes: behind }, network)).toBe(true);
       }),
     );
     expect(parseNetwork('0.0.0.0/0')).toMatchObject({ kind: 'network', network: { prefixBits: 0 } });

@@ -66,9 +66,7 @@ export function inNetwork(address: IpAddress, network: IpNetwork): boolean {
   if (address.family !== network.family) return false;
   const whole = network.prefixBits >> 3;
   for (let i = 0; i < whole; i++) if (address.bytes[i] !== network.bytes[i]) return false;
-  const rest = network.prefixBits & 7;
-  if (rest === 0) return true;
-  const mask = (0xff << (8 - rest)) & 0xff;
+  const mask = (0xff << (8 - (network.prefixBits & 7))) & 0xff;
   return (((address.bytes[whole] ?? 0) ^ (network.bytes[whole] ?? 0)) & mask) === 0;
 }
 

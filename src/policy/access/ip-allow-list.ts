@@ -50,7 +50,6 @@ export function isCidr(text: string): boolean {
 
 /** `address[/prefix]`; without a prefix it is the one address. null if it cannot be read. */
 function parseCidr(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | null {
-  if (text.length > 64) return null;
   const slash = text.indexOf('/');
   const given = slash === -1 ? text : text.slice(0, slash);
   const address = unmapped(given);
