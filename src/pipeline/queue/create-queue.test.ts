@@ -1029,6 +1029,17 @@ describe('a store that fails under the queue', () => {
     expect(queue.inMemory().rows).toBe(0);
     expect(queue.recordable()).toBe(true);
     expect(await states()).toEqual({ delivered: 2, sending: 1 });
+    // Its lease is not taken back, as it would be sent again.
+    expect(queue.holding().ids).toEqual([bad]);
+  });
+
+  it('leaves memory also where its lease cannot be given back for what it is', async () => {
+    await queued(2);
+    const { queue } = await start();
+    await eventually(() => queue.inMemory().rows === 2);
+    faults.release = () => Promise.reject(new TypeError('not storable'));
+    close(queue, 'example.net');
+    await eventually(() => queue.inMemory().rows === 0);
   });
 });
 
