@@ -4,7 +4,7 @@ import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { readTarHeader, TAR_BLOCK, tarPadding } from '../../src/lib/tar.ts';
+import { readTarHeader, TAR_BLOCK, TAR_END, tarPadding } from '../../src/lib/tar.ts';
 import { takeLock } from '../../src/store/sqlite/engine/lock.ts';
 import { command, startCommand } from './commands.ts';
 import {
@@ -267,7 +267,10 @@ function entriesOf(archive: Buffer): { name: string; content: Buffer }[] {
   const found = [];
   for (let at = 0; ; ) {
     const entry = readTarHeader(archive.subarray(at, at + TAR_BLOCK));
-    if (entry === null) return found;
+    if (entry === null) {
+      expect(archive.subarray(at)).toEqual(TAR_END);
+      return found;
+    }
     at += TAR_BLOCK;
     found.push({ name: entry.name, content: archive.subarray(at, at + entry.size) });
     at += entry.size + tarPadding(entry.size);

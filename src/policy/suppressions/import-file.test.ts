@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseAddress } from '../../mail/address.ts';
-import { type ImportWishes, planImport, readSheet } from './import-file.ts';
+import { type ImportWishes, PER_REQUEST, planImport, portionsOf, readSheet } from './import-file.ts';
 import { PRESETS } from './import-presets.ts';
 
 const NOW = Date.parse('2026-11-22T00:00:00Z');
@@ -208,4 +208,17 @@ describe('a file of one’s own', () => {
     for (const { text, problem } of read.invalid) expect(parseAddress(text)).toEqual({ ok: false, problem });
     expect(read.invalid).toHaveLength(texts.length);
   });
+});
+
+it('rows are sent in portions of what the API takes at once, and of bounded size', () => {
+  const sizes = (count: number, note: string) =>
+    Array.from(
+      portionsOf(Array.from({ length: count }, () => ({ item: { Email: 'a@example.net', Note: note } }))),
+      (portion) => portion.length,
+    );
+  expect(sizes(0, '')).toEqual([]);
+  expect(sizes(PER_REQUEST, '')).toEqual([PER_REQUEST]);
+  expect(sizes(2 * PER_REQUEST + 1, '')).toEqual([PER_REQUEST, PER_REQUEST, 1]);
+  expect(sizes(4, 'x'.repeat(100_000))).toEqual([2, 2]);
+  expect(sizes(2, 'x'.repeat(300_000))).toEqual([1, 1]);
 });

@@ -88,7 +88,7 @@ describe('overrides', () => {
   it('mask addresses of the reply that caused them', async () => {
     const book = await openBook();
     book.note(note({ why: '451 too many for anna.secret@example.net' }));
-    expect(book.list()[0]?.why).not.toContain('anna.secret');
+    expect(book.list()[0]?.why).toMatch(/^451 too many for (?!anna.secret)/);
   });
 
   it('say until when a path is suspended', async () => {

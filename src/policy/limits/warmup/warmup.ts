@@ -286,7 +286,7 @@ export function createWarmup(
   function saveSoon(): void {
     saveTimer ??= clock.setTimer(SAVE_AFTER_MS, () => {
       saveTimer = null;
-      for (const entry of entries.values()) if (entry.dirty && entry.writing === null) reserve(entry);
+      for (const entry of entries.values()) if (entry.dirty) reserve(entry);
     });
   }
 
