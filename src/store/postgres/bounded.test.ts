@@ -281,6 +281,12 @@ describePostgres('the rows that an operation reads', () => {
       work: (store) => store.listMessages({ subject: 'nobody wrote this', limit: 10, look: 100 }),
     },
     {
+      name: 'a look for a recipient that nobody has',
+      most: 2 * 10 * 100 + 500,
+      looks: 200,
+      work: (store) => store.listMessages({ to: 'nobody@example.net', limit: 10, look: 100 }),
+    },
+    {
       name: 'counts by tag, with a thousand events that are not added up',
       most: 4 * 1_000 + 1_000,
       work: async (store) => {

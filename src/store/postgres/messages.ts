@@ -36,7 +36,7 @@ export const getMessage = read('getMessage', async (db, params) => {
 });
 
 export const listMessages = read('listMessages', { lane: 'search' }, async (db, params) => {
-  const { since, until, look, limit, beforeSeq = Number.MAX_SAFE_INTEGER } = params;
+  const { since, until, limit, beforeSeq = Number.MAX_SAFE_INTEGER } = params;
   // The order of acceptance can differ from the order of seq by clocks and commits, so the range is wider than the
   // given time.
   const [place, latest, earliest] = await Promise.all([
@@ -45,18 +45,47 @@ export const listMessages = read('listMessages', { lane: 'search' }, async (db, 
     since === undefined ? undefined : seqBehind(db, since - TIME_SLACK_MS),
   ]);
   const before = Math.min(beforeSeq, latest ?? Number.MAX_SAFE_INTEGER);
-  const first = earliest ?? 0;
-  const filter = conditionsOf(params);
-  const end =
-    filter.and() === ''
-      ? undefined
-      : (await lastOfLook<{ seq: number }>(db, rangesOf(place, before, first), look))?.seq;
-  const matching = rangesOf(place, before, Math.max(first, end ?? 0), filter);
-  const keys = (await mergedRows<{ seq: number }>(db, matching, limit)).map(({ seq }) => seq);
+  const { ranges, end } = await lookOf(db, params, place, before, earliest ?? 0);
+  const keys = (await mergedRows<{ seq: number }>(db, ranges, limit)).map(({ seq }) => seq);
   const { messages, read } = await viewsOf(db, keys);
   const isWhole = read === keys.length;
   return { messages, nextSeq: (isWhole && keys.length < limit ? end : keys[read - 1]) ?? null };
 });
+
+/** What is read of the messages in that range, and where the next look begins: undefined if nothing is left. */
+async function lookOf(
+  db: Db,
+  params: MessageFilter & { look: number },
+  place: IndexRange,
+  before: number,
+  first: number,
+): Promise<{ ranges: Ranges; end: number | undefined }> {
+  const { look, to, recipientDomain, metadata = [] } = params;
+  const all = rangesOf(place, before, first);
+  const filter = conditionsOf(params);
+  if (filter.and() === '') return { ranges: all, end: undefined };
+  const isByRecipient = (to ?? recipientDomain) !== undefined && metadata.length === 0;
+  const [last, recipient] = await Promise.all([
+    lastOfLook<{ seq: number }>(db, all, look),
+    isByRecipient
+      ? db.get<{ seq: number }>(LAST_RECIPIENT, before, look * RECIPIENTS_FOR_A_MESSAGE)
+      : undefined,
+  ]);
+  const least = Math.max(first, recipient?.seq ?? 0);
+  if (isByRecipient && last !== undefined && least <= last.seq) {
+    const wanted = conditionsOf(params, (and) => `true${and}`);
+    wanted.oneOf('m.domain_id', place.places);
+    const ranges = rangesOf(BY_RECIPIENT, before, least, wanted);
+    return { ranges, end: least === first ? undefined : least };
+  }
+  return { ranges: rangesOf(place, before, last?.seq ?? first, filter), end: last?.seq };
+}
+
+/** Reading so many recipients in the order of their messages takes as long as looking for those of one message. */
+const RECIPIENTS_FOR_A_MESSAGE = 10;
+
+const LAST_RECIPIENT =
+  'SELECT message_seq AS seq FROM delivery WHERE message_seq < $1 ORDER BY message_seq DESC OFFSET $2 LIMIT 1';
 
 /** Recipients that are read at once: each costs the event loop some microseconds. */
 const RECIPIENTS_A_LOOK = 2_000;
@@ -66,12 +95,22 @@ const TIME_SLACK_MS = 3_600_000;
 
 /** The ranges that may contain matching messages, newest last: sender domains, pairs of metadata, or all. */
 interface IndexRange {
+  select?: 'SELECT' | 'SELECT DISTINCT';
   from: string;
   /** The column of its order. */
   key: string;
   places: readonly number[] | undefined;
   values: readonly Value[];
 }
+
+/** The recipients of all messages; one message can have several that match. */
+const BY_RECIPIENT: IndexRange = {
+  select: 'SELECT DISTINCT',
+  from: 'delivery d JOIN message m ON m.seq = d.message_seq WHERE true',
+  key: 'd.message_seq',
+  places: undefined,
+  values: [],
+};
 
 async function placeOf(db: Db, { domains, metadata }: MessageFilter): Promise<IndexRange> {
   const domainIds = await findNameIds(db, domains);
@@ -90,13 +129,13 @@ async function placeOf(db: Db, { domains, metadata }: MessageFilter): Promise<In
 }
 
 function rangesOf(
-  { from, key, places, values }: IndexRange,
+  { select = 'SELECT', from, key, places, values }: IndexRange,
   before: number,
   atLeast: number,
   filter = createFilter(),
 ): Ranges {
   return {
-    sql: `SELECT ${key} AS seq FROM ${from} AND ${key} < ? AND ${key} >= ?${filter.and()}`,
+    sql: `${select} ${key} AS seq FROM ${from} AND ${key} < ? AND ${key} >= ?${filter.and()}`,
     values: [...values, before, atLeast, ...filter.values()],
     places,
     order: 'seq DESC',
@@ -130,12 +169,14 @@ const RECIPIENT_WITH = (and: string) =>
 /** What is asked of one recipient, `d`, whatever its state. */
 function recipientFilter({ to, recipientDomain }: MessageFilter): Filter {
   const filter = createFilter();
+  // Compared first, because it takes a third of the time.
+  filter.when('octet_length(d.address) = ?', to === undefined ? undefined : Buffer.byteLength(to));
   filter.when('lower(d.address) = lower(?::text COLLATE "C")', to);
   filter.when("split_part(d.address, '@', -1) = ?", recipientDomain);
   return filter;
 }
 
-function conditionsOf(params: MessageFilter): Filter {
+function conditionsOf(params: MessageFilter, recipientWith = RECIPIENT_WITH): Filter {
   const filter = createFilter();
   for (const pair of params.metadata?.slice(1) ?? []) {
     filter.when(
@@ -159,7 +200,7 @@ function conditionsOf(params: MessageFilter): Filter {
   ].join('');
   const one = recipientFilter(params);
   one.when(`d.state + 0 = ANY (?::int2[])${having}`, given);
-  filter.within(RECIPIENT_WITH, one);
+  filter.within(recipientWith, one);
   if (params.mixed === true) {
     const another = recipientFilter(params);
     another.when('d.state <> ALL (?::int2[])', given);
