@@ -485,6 +485,32 @@ describePostgres('the rows that an operation reads', () => {
       expect.soft((await effortOf(work)).rows, name).toBeLessThan(most);
   });
 
+  it('does not grow with the domains whose mail and events are searched', async () => {
+    await database.link.exec(`INSERT INTO name (id, text) SELECT 1000 + i, 'many' || i || '.example' FROM generate_series(1, 40) i;
+      INSERT INTO message (seq, id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, body_offset, size, created_at, expires_at,
+          from_address, subject, lists)
+        SELECT ${firstOf(LAST_ERA)} + 1000000 + i, gen_random_uuid(), 1001 + i % 40, 2, 2, false, false, 0, 100, ${T0}, ${T0},
+          'a@example.com', 'Hello', '{"from":{"name":"","address":""},"to":[],"cc":[],"bcc":[],"replyTo":[]}'
+        FROM generate_series(1, 8000) i;
+      INSERT INTO event (seq, event_id, domain_id, kind, at, message_seq)
+        SELECT seq + 2000000, id, domain_id, 1, ${T0} + 1000 * (seq & 65535), seq FROM message WHERE domain_id > 1000`);
+    const domains = Array.from({ length: 40 }, (_, i) => `many${i + 1}.example`);
+    const search = { limit: 10, look: 200 };
+    for (const [name, work] of [
+      [
+        'messages',
+        (store: Store) => store.listMessages({ ...search, domains, subject: 'nobody wrote this' }),
+      ],
+      [
+        'events',
+        (store: Store) =>
+          store.findEvents(everyEvent({ ...search, domains, tag: 'none', newestFirst: true })),
+      ],
+      ['oldest events', (store: Store) => store.findEvents(everyEvent({ ...search, domains, tag: 'none' }))],
+    ] as const)
+      expect.soft((await effortOf(work)).rows, name).toBeLessThan(3_500);
+  });
+
   it('grows with the eras in which a domain has complaints, not with their square', async () => {
     for (const [kind, each] of [
       ['delivered', 40],

@@ -24,6 +24,7 @@ import { int2s, int8s, texts, uuids } from './engine/arrays.ts';
 import type { Db, Value } from './engine/db.ts';
 import { domainIdsIn } from './engine/domains-in.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
+import { lastInSpans } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds, isId, type Session, type Shared } from './engine/session.ts';
 
@@ -31,6 +32,7 @@ import { findNameIds, isId, type Session, type Shared } from './engine/session.t
 const MAX_RANGES = 2_500;
 /** The most keys that one query reads from its ranges. */
 const MOST_MERGED = 20_000;
+const FIRST_SPAN_MS = 60_000;
 const LATEST = Number.MAX_SAFE_INTEGER;
 
 const ALL_KINDS = Object.keys(EVENT_KINDS) as EventKind[];
@@ -210,9 +212,7 @@ async function look(
 ): Promise<{ keys: EventPlace[]; next: EventPlace | null }> {
   const ranges = await rangesOf(db, params, shared);
   const most = Math.min(limit, MOST_MERGED);
-  const end = ranges.narrow
-    ? (await ranges.rows(db, null, 1, Math.min(params.look, MOST_MERGED) - 1))[0]
-    : undefined;
+  const end = await ranges.end(db, ranges.narrow ? Math.min(params.look, MOST_MERGED) : Math.max(most, 1));
   const filter = createFilter();
   if (ranges.narrow) addRowConditions(filter, params);
   const keys = await ranges.rows(db, { end, filter }, most, 0);
@@ -229,6 +229,8 @@ interface EventRanges {
     limit: number,
     offset: number,
   ): Promise<EventPlace[]>;
+  /** The last of the first `look` rows; undefined if there are fewer. */
+  end(db: Db, look: number): Promise<EventPlace | undefined>;
   /** Whether rows in the ranges may not match. */
   narrow: boolean;
 }
@@ -267,6 +269,9 @@ function bySeq(
   const [before, order] = newestFirst ? ['<', 'DESC'] : ['>', 'ASC'];
   return {
     narrow: true,
+    async end(db, look) {
+      return (await this.rows(db, null, 1, look - 1))[0];
+    },
     rows(db, matching, limit, offset) {
       const upTo = matching?.end === undefined ? '' : ` AND e.seq ${newestFirst ? '>' : '<'}= ?`;
       const conditions = matching === null ? '' : `${filter.and()}${upTo}${matching.filter.and()}`;
@@ -294,6 +299,26 @@ function byTime(params: EventLook, ids: readonly number[], kinds: readonly numbe
   const places = ids.flatMap((id) => kinds.map((kind) => ({ id, kind })));
   return {
     narrow: isByRow(params),
+    async end(db, look) {
+      if (places.length === 1) return (await this.rows(db, null, 1, look - 1))[0];
+      const [first] = await this.rows(db, null, 1, 0);
+      if (first === undefined) return undefined;
+      const filter = createFilter();
+      const timeOf = (span: number) => first.at + (newestFirst ? -span : span);
+      return lastInSpans(
+        FIRST_SPAN_MS,
+        async (span) => {
+          const end = { at: timeOf(span), seq: newestFirst ? 0 : LATEST };
+          return (await this.rows(db, { end, filter }, 1, look - 1))[0];
+        },
+        async (span) => {
+          const beyond = createFilter();
+          beyond.when(`e.at ${before} ?`, timeOf(span));
+          const [next] = await this.rows(db, { end: undefined, filter: beyond }, 1, 0);
+          return next && Math.abs(next.at - first.at);
+        },
+      );
+    },
     rows(db, matching, limit, offset) {
       const end = matching?.end;
       const conditions = `${behind}${end === undefined ? '' : ` AND (e.at, e.seq) ${upTo} (?, ?)`}`;

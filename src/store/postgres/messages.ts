@@ -15,7 +15,7 @@ import { int2s, int8s, texts } from './engine/arrays.ts';
 import type { Db, Value } from './engine/db.ts';
 import { domainIdsIn } from './engine/domains-in.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
-import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
+import { lastInSpans, lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import { read } from './engine/operation.ts';
 import { findNameIds, isId } from './engine/session.ts';
 
@@ -61,12 +61,11 @@ async function lookOf(
   first: number,
 ): Promise<{ ranges: Ranges; end: number | undefined }> {
   const { look, to, recipientDomain, metadata = [] } = params;
-  const all = rangesOf(place, before, first);
   const filter = conditionsOf(params);
-  if (filter.and() === '') return { ranges: all, end: undefined };
+  if (filter.and() === '') return { ranges: rangesOf(place, before, first), end: undefined };
   const isByRecipient = (to ?? recipientDomain) !== undefined && metadata.length === 0;
   const [last, recipient] = await Promise.all([
-    lastOfLook<{ seq: number }>(db, all, look),
+    lastOf(db, place, before, first, look),
     isByRecipient
       ? db.get<{ seq: number }>(LAST_RECIPIENT, before, look * RECIPIENTS_FOR_A_MESSAGE)
       : undefined,
@@ -79,6 +78,29 @@ async function lookOf(
     return { ranges, end: least === first ? undefined : least };
   }
   return { ranges: rangesOf(place, before, last?.seq ?? first, filter), end: last?.seq };
+}
+
+/** The last of the first `look` messages; undefined if there are fewer. */
+async function lastOf(
+  db: Db,
+  place: IndexRange,
+  before: number,
+  first: number,
+  look: number,
+): Promise<{ seq: number } | undefined> {
+  const within = (below: number, least: number, rows: number) =>
+    lastOfLook<{ seq: number }>(db, rangesOf(place, below, Math.max(first, least)), rows);
+  if (place.places === undefined || place.places.length === 1) return within(before, first, look);
+  const newest = await within(before, first, 1);
+  if (newest === undefined) return undefined;
+  return lastInSpans(
+    look,
+    (span) => within(before, newest.seq - span, look),
+    async (span) => {
+      const next = await within(newest.seq - span, first, 1);
+      return next && newest.seq - next.seq;
+    },
+  );
 }
 
 /** Reading so many recipients in the order of their messages takes as long as looking for those of one message. */

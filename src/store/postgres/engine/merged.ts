@@ -41,3 +41,22 @@ export function mergedRows<Row>(db: Db, ranges: Ranges, limit: number, offset = 
 export async function lastOfLook<Row>(db: Db, ranges: Ranges, look: number): Promise<Row | undefined> {
   return (await mergedRows<Row>(db, ranges, 1, look - 1))[0];
 }
+
+/**
+ * The same for many ranges, of each of which `lastOfLook` would read `look` rows: goes through their order in spans, counted
+ * from the first row, until one contains enough. Each goes further than the one before by four times as much, over a gap
+ * for nothing. `within`: the last of the look in a span. `beyond`: how far the first row behind it is.
+ */
+export async function lastInSpans<Row>(
+  shortest: number,
+  within: (span: number) => Promise<Row | undefined>,
+  beyond: (span: number) => Promise<number | undefined>,
+): Promise<Row | undefined> {
+  let reached: number | undefined = 0;
+  for (let more = shortest; reached !== undefined; more *= 4) {
+    const last = await within(reached + more);
+    if (last !== undefined) return last;
+    reached = await beyond(reached + more);
+  }
+  return undefined;
+}
