@@ -86,12 +86,14 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await until('it is new again', async () => (await subjects(one.page))[0] === 'Unread: Seen by all');
   });
 
-  it('deletes when the page is left', async () => {
-    await server.send({ Subject: 'To be deleted' });
+  it('deletes all that was selected when the page is left', async () => {
+    for (const n of [1, 2, 3]) await server.send({ Subject: `To be deleted ${n}` });
     const { page } = await openPage(browser);
     await page.goto(url);
-    await rows(page).first().click();
-    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await expect.poll(() => rows(page).count()).toBe(3);
+    for (const key of ['j', 'x', 'j', 'x', 'j', 'x']) await page.keyboard.press(key);
+    await page.getByText('3 selected').waitFor();
+    await page.getByRole('button', { name: 'Delete', exact: true }).first().click();
     await page.getByRole('button', { name: 'Undo' }).waitFor();
     await page.goto('about:blank');
     await until(
