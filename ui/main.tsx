@@ -3,7 +3,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { mayHelpAgain } from './api/call.ts';
+import { asksAgainAfterMs, mayHelpAgain } from './api/call.ts';
 import { ME } from './api/me.ts';
 import { SESSION } from './api/session.ts';
 import { applyTheme, storedTheme } from './components/theme.ts';
@@ -16,6 +16,8 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
+      // What failed is asked for again while it is looked at, also where it is otherwise asked for once.
+      refetchInterval: ({ state: { error } }) => asksAgainAfterMs(error) || false,
       retry: (tries, error) => tries < 3 && mayHelpAgain(error),
     },
     // Answers with new tokens and passwords are not kept. Without a network a change fails at once: one that waited for it

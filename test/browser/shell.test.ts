@@ -42,12 +42,52 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
 
   it('says that the server does not answer while it asks who is there, and goes on when it does', async () => {
     const { page } = await openPage(browser);
+    await page.clock.install();
     await page.route('**/api/**', (route) => route.abort());
     await page.goto(url);
-    await page.getByRole('alert').getByText('The server does not answer').waitFor();
+    const alert = page.getByRole('alert');
+    for (let tries = 0; tries < 4; tries += 1) {
+      await alert.getByText('The server does not answer').waitFor();
+      await page.clock.runFor(10_000);
+    }
     await page.unrouteAll();
-    await page.getByRole('link', { name: 'Messages' }).waitFor();
-    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+    await page.clock.runFor(10_000);
+    await page.getByRole('link', { name: 'Domains' }).waitFor();
+    expect(await alert.count()).toBe(0);
+  });
+
+  it('says that what is shown may be old, whoever says it, and that a list cannot be read yet', async () => {
+    const { page } = await openPage(browser);
+    await page.clock.install();
+    const answer = (status: number, contentType: string) =>
+      page.route('**/api/v1/{domains,templates}?*', (route) =>
+        route.fulfill({ status, contentType, body: '{"detail":"Too much to do"}' }),
+      );
+    await server.call('POST', '/domains', { body: { Domain: 'example.com' } });
+    await page.goto(`${url}/domains`);
+    await page.getByRole('link', { name: 'example.com' }).waitFor();
+    const alert = page.getByRole('alert');
+    for (const [status, type, said] of [
+      [502, 'text/html', 'The server does not answer'],
+      [503, 'application/problem+json', 'What is shown may be old'],
+    ] as const) {
+      await answer(status, type);
+      await expect
+        .poll(async () => {
+          await page.clock.runFor(10_000);
+          return await alert.getByText(said).count();
+        })
+        .toBe(1);
+      await page.getByRole('link', { name: 'example.com' }).waitFor();
+    }
+    // Read once, it is asked for again all the same.
+    await page.getByRole('link', { name: 'Templates' }).click();
+    const failed = page.getByRole('heading', { name: 'This cannot be read now' });
+    await expect.poll(() => page.clock.runFor(2_000).then(() => failed.count())).toBe(1);
+    await page.unrouteAll();
+    const none = page.getByRole('heading', { name: 'No templates yet' });
+    await expect.poll(() => page.clock.runFor(10_000).then(() => none.count())).toBe(1);
+    expect(await alert.count()).toBe(0);
   });
 
   it('says that it waits for a slow server', async () => {

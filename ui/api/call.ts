@@ -213,10 +213,16 @@ export async function open(method: Method, path: string, options: CallOptions = 
     throw new Unreachable(cause);
   });
   if (answer.ok) return answer;
+  if (isOfProxy(answer)) throw new Unreachable(`HTTP ${answer.status}`);
   if (answer.status === 401) for (const listener of unauthorizedListeners) listener();
   const problem = await problemOf(answer);
   if (problem.code.endsWith('/proof-required') && (await isProvenNow())) return open(method, path, options);
   throw problem;
+}
+
+/** A proxy before the server had no answer from it: the server itself says in words of its own why it refuses. */
+export function isOfProxy({ status, headers }: Response): boolean {
+  return status >= 502 && headers.get('content-type')?.startsWith('application/problem+json') !== true;
 }
 
 /** Where a GET leads: for frames, pictures and links. */
@@ -228,12 +234,20 @@ export function urlOf(path: string, query: Query = {}): string {
 
 /** How long somebody waits without a word. */
 const MOMENT_MS = 5_000;
+const AGAIN_MS = 10_000;
 
 /** Whether the same request may be answered better in a moment. */
 export function mayHelpAgain(error: unknown): boolean {
   if (error instanceof Unreachable) return true;
-  if (!(error instanceof ApiError) || ![429, 502, 503, 504].includes(error.status)) return false;
+  if (!(error instanceof ApiError) || ![429, 503].includes(error.status)) return false;
   return (error.retryAfterMs ?? 0) <= MOMENT_MS;
+}
+
+/** How long after this failure the same is asked again by itself; 0: it would be refused again. */
+export function asksAgainAfterMs(error: unknown): number {
+  if (error instanceof Unreachable) return AGAIN_MS;
+  if (!(error instanceof ApiError) || (error.status < 500 && error.status !== 429)) return 0;
+  return Math.max(AGAIN_MS, error.retryAfterMs ?? 0);
 }
 
 async function problemOf(answer: Response): Promise<ApiError> {

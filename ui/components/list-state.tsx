@@ -1,8 +1,10 @@
 /** What stands in place of the rows of a list: a skeleton, nothing found, or an error with another try. */
 import { LoaderCircle, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { Button } from './button.tsx';
 import type { ListSnapshot } from './live-list.ts';
 import { Failed } from './notice.tsx';
+import { messageOf } from './toasts.tsx';
 
 export function ListState<Item>(props: {
   list: ListSnapshot<Item> & { reload(): void };
@@ -11,7 +13,7 @@ export function ListState<Item>(props: {
   empty: ReactNode;
   children: ReactNode;
 }) {
-  const { state, items, error, reload, hasMore, loadingMore } = props.list;
+  const { state, items, error, lost, reload, hasMore, loadingMore } = props.list;
   if (state === 'loading') return <Skeleton rowPx={props.rowPx} />;
   if (state === 'failed')
     return (
@@ -26,6 +28,14 @@ export function ListState<Item>(props: {
   return (
     <>
       {props.children}
+      {error !== null && lost === null && (
+        <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-t px-4 py-1.5">
+          <p role="alert" className="min-w-0 flex-1 text-bad text-xs">
+            {messageOf(error)}
+          </p>
+          <Button onClick={reload}>Try again</Button>
+        </div>
+      )}
       {loadingMore && items.length < FEW && (
         <p
           role="status"

@@ -1,4 +1,4 @@
-/** A list that is replaced while an older page is on its way has no hole. */
+/** A list that is replaced while an older page is on its way has no hole; a page that failed is not asked for in a loop. */
 import { expect, it } from 'vitest';
 import { openLiveList } from './live-list.ts';
 
@@ -42,5 +42,34 @@ it('drops a page that was asked for behind a list that was replaced meanwhile', 
   list.loadMore();
   await answer();
   expect(shown()).toEqual(['14', '13', '12', '11']);
+  list.close();
+});
+
+it('reads no further by itself once a page failed, until the newest was read again', async () => {
+  let fails = false;
+  const list = openLiveList<Item>({
+    idOf: ({ id }) => id,
+    pageSize: 1,
+    page: async () => {
+      if (fails) throw new Error('broken');
+      return { Items: [{ id: '1' }], HasMore: true, NextCursor: '1' };
+    },
+    follow(events) {
+      events.onOpen();
+      return () => undefined;
+    },
+  });
+  const answered = () => new Promise((resolve) => setImmediate(resolve));
+  await answered();
+  expect(list.snapshot().readsOn).toBe(true);
+  fails = true;
+  list.loadMore();
+  expect(list.snapshot().readsOn).toBe(false);
+  await answered();
+  expect(list.snapshot()).toMatchObject({ readsOn: false, hasMore: true, loadingMore: false });
+  fails = false;
+  list.reload();
+  await answered();
+  expect(list.snapshot().readsOn).toBe(true);
   list.close();
 });

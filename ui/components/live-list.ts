@@ -4,7 +4,7 @@
  * arrives. After every connection the newest page and the one in sight are read again, so a list that lost its server heals by
  * itself. What is hidden (being deleted) stays out of every snapshot until it is shown again.
  */
-import { Unreachable } from '../api/call.ts';
+import { ApiError, Unreachable } from '../api/call.ts';
 
 /** Where a list comes from: an operation with pages, newest first, and a stream. */
 export interface LiveSource<Item> {
@@ -27,10 +27,12 @@ export interface ListSnapshot<Item> {
   /** `loading`: nothing is known yet. */
   state: 'loading' | 'ready' | 'failed';
   error: unknown;
-  /** The stream is lost; tried again by itself. */
-  offline: boolean;
+  /** Why the stream is lost; null = it is not. */
+  lost: Error | null;
   hasMore: boolean;
   loadingMore: boolean;
+  /** The next page may be asked for: none is on its way, and the last request did not fail. */
+  readsOn: boolean;
 }
 
 export interface LiveList<Item> {
@@ -53,9 +55,10 @@ export const NOTHING_YET: ListSnapshot<never> = {
   items: [],
   state: 'loading',
   error: null,
-  offline: false,
+  lost: null,
   hasMore: false,
   loadingMore: false,
+  readsOn: false,
 };
 const FLUSH_MS = 200;
 
@@ -69,7 +72,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
   let sight = 0;
   let state: ListSnapshot<Item>['state'] = 'loading';
   let error: unknown = null;
-  let offline = false;
+  let lost: Error | null = null;
   let loadingMore = false;
   let arrived: Item[] = [];
   let flushing: ReturnType<typeof setTimeout> | undefined;
@@ -80,7 +83,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
 
   const leave = source.follow({
     onOpen() {
-      offline = false;
+      lost = null;
       void readAgain();
     },
     onItem(item) {
@@ -88,7 +91,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
       flushing ??= setTimeout(flush, FLUSH_MS);
     },
     onLost(cause) {
-      offline = cause instanceof Unreachable || state === 'ready';
+      lost = cause instanceof ApiError ? cause : new Unreachable(cause);
       if (state === 'loading') {
         state = 'failed';
         error = cause;
@@ -214,7 +217,9 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
 
   function snapshot(): ListSnapshot<Item> {
     const items = hidden.size === 0 ? known : known.filter((item) => !hidden.has(idOf(item)));
-    return { items, state, error, offline, hasMore: cursor !== null, loadingMore };
+    const hasMore = cursor !== null;
+    const readsOn = hasMore && !loadingMore && error === null;
+    return { items, state, error, lost, hasMore, loadingMore, readsOn };
   }
 
   function tell(): void {

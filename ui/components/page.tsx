@@ -1,7 +1,7 @@
 /** What a place of one column stands in: its title, what belongs beside it, and below it whatever scrolls. */
 import { useRouterState } from '@tanstack/react-router';
 import { type ComponentProps, type ReactNode, type UIEvent, useLayoutEffect, useRef } from 'react';
-import { isForbidden, isMissing, Unreachable } from '../api/call.ts';
+import { isForbidden, isMissing } from '../api/call.ts';
 import { BackLink } from './back-link.tsx';
 import { Failed, Notice } from './notice.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
@@ -30,7 +30,7 @@ export function Page({
   const isRefused = isForbidden(error);
   return (
     <main className="flex h-full flex-col bg-surface">
-      {error instanceof Unreachable && <OfflineBanner />}
+      <OfflineBanner error={error} />
       <div {...place} className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto grid max-w-6xl grid-cols-1 gap-5 p-4 min-[44rem]:px-6">
           <header className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">

@@ -4,7 +4,7 @@
  */
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { ApiError } from '../api/call.ts';
+import { asksAgainAfterMs } from '../api/call.ts';
 
 export interface Live<Answer> {
   /** Undefined until the first answer. */
@@ -25,10 +25,7 @@ export function useLive<Answer>(
     queryFn: ({ signal }) => ask(signal),
     staleTime: 5_000,
     refetchInterval: ({ state: { data, error } }) =>
-      Math.max(
-        typeof everyMs === 'number' ? everyMs : everyMs(data),
-        (error instanceof ApiError ? error.retryAfterMs : null) ?? 0,
-      ),
+      Math.max(typeof everyMs === 'number' ? everyMs : everyMs(data), asksAgainAfterMs(error)),
     refetchOnWindowFocus: 'always',
   });
   /** Until the next answer, also while it is asked for. */

@@ -29,13 +29,14 @@ export function VirtualRows<Item>(props: {
   rowPx: number;
   /** A `li` of that height, with the id as its key. */
   row(item: Item): ReactNode;
-  hasMore: boolean;
+  /** More rows may be asked for. */
+  readsOn: boolean;
   onMore(): void;
   /** Called when another row becomes the first in sight. */
   onSight?(index: number): void;
   ref: Ref<RowsHandle>;
 }) {
-  const { items, idOf, rowPx, hasMore, onMore, onSight } = props;
+  const { items, idOf, rowPx, readsOn, onMore, onSight } = props;
   const topItem = items[0];
   const topId = topItem === undefined ? undefined : idOf(topItem);
   const box = useRef<HTMLDivElement>(null);
@@ -83,8 +84,8 @@ export function VirtualRows<Item>(props: {
   const to = Math.min(items.length, Math.ceil((top + height) / rowPx) + BEYOND);
   useEffect(() => onSight?.(from), [from, onSight]);
   useEffect(() => {
-    if (hasMore && to > items.length - 30) onMore();
-  }, [hasMore, to, items.length, onMore]);
+    if (readsOn && to > items.length - 30) onMore();
+  }, [readsOn, to, items.length, onMore]);
 
   useImperativeHandle(
     props.ref,

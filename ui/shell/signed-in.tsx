@@ -5,9 +5,10 @@
  */
 import { focusManager, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
-import { onUnauthorized } from '../api/call.ts';
+import { asksAgainAfterMs, onUnauthorized } from '../api/call.ts';
 import { isSignedOut, lookForSession, SESSION } from '../api/session.ts';
 import { OfflineBanner } from '../components/offline-banner.tsx';
+import { NotYet } from '../components/page.tsx';
 import { dropUndoables } from '../components/undoable.ts';
 import { isBackFromProvider } from '../places/sign-in/provider-address.ts';
 import { Proof } from './proof.tsx';
@@ -48,7 +49,12 @@ export function SignedIn({ children }: { children: ReactNode }) {
     return () => focusManager.setFocused(undefined);
   }, [isOut]);
   // The page itself may come from a server that does not answer, or from a proxy before it.
-  if (session.isPending) return session.failureReason === null ? <Asking /> : <OfflineBanner />;
+  if (session.isPending || (session.data === undefined && !isOut)) {
+    const why = session.error ?? session.failureReason;
+    if (why === null) return <Asking />;
+    if (asksAgainAfterMs(why) > 0) return <OfflineBanner error={why} />;
+    return <NotYet error={why} onAgain={() => void session.refetch()} />;
+  }
   const isKept = session.data !== undefined && !isBack;
   const signIn = <SignInPage hasEnded={isKept} onSession={() => setBack(false)} />;
   if (session.data?.MustSetUpSecondFactor === true && !isOut)

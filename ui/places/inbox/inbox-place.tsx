@@ -124,7 +124,7 @@ export function InboxPlace() {
 
   return (
     <div className="flex h-full flex-col">
-      {captures.offline && <OfflineBanner />}
+      <OfflineBanner error={captures.lost} />
       <div className="flex min-h-0 flex-1 bg-surface">
         <InboxSide inboxes={inboxes.data ?? []} current={inbox} />
         {(twoPanes || openId === null) && (
@@ -158,7 +158,7 @@ export function InboxPlace() {
                 items={items}
                 idOf={captureId}
                 rowPx={ROW_PX}
-                hasMore={captures.hasMore && !captures.loadingMore}
+                readsOn={captures.readsOn}
                 onMore={captures.loadMore}
                 row={(item) => (
                   <CaptureRow

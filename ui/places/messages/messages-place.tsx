@@ -91,7 +91,7 @@ export function MessagesPlace() {
   return (
     <div className="flex h-full flex-col" role={openId === null ? 'main' : undefined}>
       {openId === null && <h1 className="sr-only">Messages</h1>}
-      {list.offline && <OfflineBanner />}
+      <OfflineBanner error={list.lost} />
       <div className="flex min-h-0 flex-1 bg-surface">
         {(beside || openId === null) && (
           <section
@@ -130,7 +130,7 @@ export function MessagesPlace() {
                 items={items}
                 idOf={messageIdOf}
                 rowPx={rowPx}
-                hasMore={list.hasMore && !list.loadingMore}
+                readsOn={list.readsOn}
                 onMore={onMore}
                 onSight={onSight}
                 row={(item) => (

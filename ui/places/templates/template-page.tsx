@@ -6,7 +6,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Template, TextsRendering } from '../../../src/client/api-types.ts';
-import { Unreachable } from '../../api/call.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { SESSION } from '../../api/session.ts';
 import { getTemplate, templateKey } from '../../api/templates.ts';
@@ -41,7 +40,7 @@ export function TemplatePage() {
   useKeys({ u: () => void navigate({ to: '/templates' }) });
   return (
     <main className="flex h-full flex-col overflow-y-auto bg-surface">
-      {error instanceof Unreachable && <OfflineBanner />}
+      <OfflineBanner error={error} />
       {data === undefined ? (
         <div className="p-4">
           <NotYet error={error} onAgain={again} />
