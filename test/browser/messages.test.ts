@@ -110,7 +110,16 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await page.goto(`${url}/messages/${id}`);
     await delivery(page).getByRole('heading', { name: 'Could not be delivered yet' }).waitFor();
     await delivery(page).getByText('Greylisted').first().waitFor();
-    await delivery(page).getByRole('button', { name: 'Retry now' }).click();
+    // Until the answer comes, no other click asks for the same.
+    let go = (): void => {};
+    const isSlow = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    await page.route('**/retry', (route) => isSlow.then(() => route.continue()));
+    const retry = delivery(page).getByRole('button', { name: 'Retry now' });
+    await retry.click();
+    await expect.poll(() => retry.isDisabled()).toBe(true);
+    go();
     await page.getByText('Queued again for 1 recipient').waitFor();
     await delivery(page).getByText('Attempt 2: not delivered yet').waitFor();
     await page.getByRole('button', { name: 'More about later.bob@far.test' }).click();

@@ -4,12 +4,10 @@ import { Link } from '@tanstack/react-router';
 import { RotateCw } from 'lucide-react';
 import type { MessageWithContents } from '../../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../../api/me.ts';
-import { retryMessage } from '../../../api/messages.ts';
 import { unsuppress } from '../../../api/suppressions.ts';
 import { Button } from '../../../components/button.tsx';
-import { toast, toastError } from '../../../components/toasts.tsx';
 import type { Finding } from './findings.ts';
-import { retriedText } from './message-tools.tsx';
+import { retried, useWork } from './message-tools.tsx';
 
 /** Where another try may help; for what was refused for good there is the button above the message. */
 const TRIED_AGAIN: readonly Finding['status'][] = ['Failed', 'Deferred', 'Held'];
@@ -25,25 +23,22 @@ export function FindingActions(props: {
 }) {
   const { message, finding, isOnly, onChanged } = props;
   const { data: me } = useQuery(ME);
-  const retry = () =>
-    void retryMessage(message.MessageID).then((answer) => {
-      toast({ text: retriedText(answer) });
-      onChanged();
-    }, toastError);
-  const lift = () =>
-    void Promise.all(finding.recipients.map((address) => unsuppress(message.Domain, address))).then(() => {
-      toast({ text: 'Removed from the suppression list. Mail sent from now on is delivered' });
-      onChanged();
-    }, toastError);
+  const { run, isRunning } = useWork(onChanged);
+  const lift = async () => {
+    await Promise.all(finding.recipients.map((address) => unsuppress(message.Domain, address)));
+    return 'Removed from the suppression list. Mail sent from now on is delivered';
+  };
   return (
     <div className="flex flex-wrap items-center gap-2 empty:hidden">
       {isOnly && TRIED_AGAIN.includes(finding.status) && mayDo(me, 'email:send') && (
-        <Button onClick={retry}>
+        <Button disabled={isRunning} onClick={() => run(() => retried(message.MessageID))}>
           <RotateCw size={14} aria-hidden /> Retry now
         </Button>
       )}
       {finding.status === 'Suppressed' && mayDo(me, 'suppressions:write') && (
-        <Button onClick={lift}>Remove from the suppression list</Button>
+        <Button disabled={isRunning} onClick={() => run(lift)}>
+          Remove from the suppression list
+        </Button>
       )}
       {finding.heldBy === 'domain' && mayDo(me, 'domains:read') && (
         <Link to="/domains/$name" params={{ name: message.Domain }} className={LINK}>

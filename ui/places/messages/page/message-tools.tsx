@@ -1,8 +1,8 @@
 /** What is done with a message as a whole: try again, cancel, copy it. */
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { CircleSlash, Download, Link2, RotateCw, Send, SquareTerminal } from 'lucide-react';
 import { useState } from 'react';
-import type { CancelAnswer, MessageWithContents, RetryAnswer } from '../../../../src/client/api-types.ts';
+import type { CancelAnswer, MessageWithContents } from '../../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../../api/me.ts';
 import { cancelMessage, messageSourceUrl, resendMessage, retryMessage } from '../../../api/messages.ts';
 import { Button } from '../../../components/button.tsx';
@@ -25,20 +25,16 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
   const [resends, setResends] = useState(false);
   const has = (words: readonly string[]) =>
     mayDo(me, 'email:send') && Recipients.some(({ Status }) => words.includes(Status));
-  const run = <Answer,>(work: Promise<Answer>, said: (answer: Answer) => string) =>
-    void work.then((answer) => {
-      toast({ text: said(answer) });
-      onChanged();
-    }, toastError);
+  const { run, isRunning } = useWork(onChanged);
   return (
     <>
       {has(TRIED_AGAIN) && (
-        <Button look="quiet" onClick={() => run(retryMessage(id), retriedText)}>
+        <Button look="quiet" disabled={isRunning} onClick={() => run(() => retried(id))}>
           <RotateCw size={14} aria-hidden /> Retry now
         </Button>
       )}
       {has(WAITS) && (
-        <Button look="quiet" onClick={() => setAsks(true)}>
+        <Button look="quiet" disabled={isRunning} onClick={() => setAsks(true)}>
           <CircleSlash size={14} aria-hidden /> Cancel…
         </Button>
       )}
@@ -87,7 +83,7 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
           text="Recipients that still wait are not sent to. What was delivered stays delivered. “Retry now” does not bring canceled recipients back."
           action="Cancel the message"
           cancel="Keep it"
-          onYes={() => run(cancelMessage(id), canceledText)}
+          onYes={() => run(async () => canceledText(await cancelMessage(id)))}
           onClose={() => setAsks(false)}
         />
       )}
@@ -95,11 +91,26 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
   );
 }
 
+/** What a click does about a message, once at a time. `run` is given what does it and gives back the words that say so. */
+export function useWork(onChanged: () => void) {
+  const { mutate, isPending } = useMutation({
+    mutationFn: (work: () => Promise<string>) => work(),
+    onSuccess(said) {
+      toast({ text: said });
+      onChanged();
+    },
+    onError: toastError,
+  });
+  return { run: mutate, isRunning: isPending };
+}
+
 function canceledText({ Canceled, TooLate }: CancelAnswer): string {
   return `Canceled for ${countOf(Canceled, 'recipient')}${TooLate === 0 ? '' : `; for ${TooLate} it was too late`}`;
 }
 
-export function retriedText({ Queued, Opened, Closed }: RetryAnswer): string {
+/** What came of another try. */
+export async function retried(id: string): Promise<string> {
+  const { Queued, Opened, Closed } = await retryMessage(id);
   const [closed] = Closed;
   if (closed !== undefined)
     return `Queued again. ${closed.Site} takes no mail at the moment: ${closed.Reason}`;
