@@ -64,8 +64,9 @@ function useScrollPlace() {
   };
 }
 
-/** Grey bars where an answer is on its way, or why none came. */
-export function NotYet({ error, onAgain }: { error: Error | null; onAgain(): void }) {
+/** Grey bars where an answer is on its way, or why none came. `missing`: said of what does not exist. */
+export function NotYet(props: { error: Error | null; missing?: ReactNode; onAgain(): void }) {
+  const { error, missing } = props;
   if (error === null)
     return (
       <div aria-busy="true" className="grid gap-3">
@@ -75,8 +76,17 @@ export function NotYet({ error, onAgain }: { error: Error | null; onAgain(): voi
         ))}
       </div>
     );
-  if (isMissing(error)) return <Notice title="This does not exist">{error.message}</Notice>;
-  return <Failed title="This cannot be read now" error={error} onAgain={onAgain} />;
+  if (isMissing(error)) return missing ?? <Notice title="This does not exist">{error.message}</Notice>;
+  return <Failed title="This cannot be read now" error={error} onAgain={props.onAgain} />;
+}
+
+/** The same in a pane beside a list: bars that came and went would flicker as one goes through the list. */
+export function PaneNotYet(props: ComponentProps<typeof NotYet>) {
+  return (
+    <div className="appears-late min-h-0 flex-1 p-4">
+      <NotYet {...props} />
+    </div>
+  );
 }
 
 /** A part of a page with its heading. */

@@ -1,7 +1,7 @@
 /** The very bytes that would have been sent, as text: header names highlighted, the body as it travels. */
 import { useQuery } from '@tanstack/react-query';
 import { CopyButton } from '../copy.tsx';
-import { Notice } from '../notice.tsx';
+import { PaneNotYet } from '../page.tsx';
 import { drawable, MOST_DRAWN } from './drawable.ts';
 
 /** `id` names the file that is downloaded from `url`. */
@@ -14,12 +14,11 @@ export function Source({
   url: string;
   read(id: string, signal: AbortSignal): Promise<string>;
 }) {
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['source', id],
     queryFn: ({ signal }) => read(id, signal),
   });
-  if (error !== null) return <Notice title="The source cannot be read">{error.message}</Notice>;
-  if (data === undefined) return <p className="p-4 text-soft">Loading…</p>;
+  if (data === undefined) return <PaneNotYet error={error} onAgain={() => void refetch()} />;
   const { lines, body } = splitSource(drawable(data));
   return (
     <div className="p-4">

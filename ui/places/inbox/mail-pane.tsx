@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import { ArrowLeft, Download, Link2, MailOpen, Redo2, Send, Trash2 } from 'lucide-react';
 import { type Ref, useEffect, useState } from 'react';
 import type { CaptureDetail } from '../../../src/client/api-types.ts';
-import { isMissing } from '../../api/call.ts';
 import { getCapture, releaseCapture, sourceUrl } from '../../api/captures.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button, IconButton } from '../../components/button.tsx';
@@ -11,7 +10,8 @@ import { copyText } from '../../components/copy.tsx';
 import { downloadFrom } from '../../components/download.ts';
 import { SendDialog } from '../../components/mail/send-dialog.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
-import { Failed, Notice } from '../../components/notice.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { PaneNotYet } from '../../components/page.tsx';
 import { FirstMail } from './first-mail.tsx';
 import { MailHead } from './mail/mail-head.tsx';
 import { MailViews } from './mail/mail-views.tsx';
@@ -54,6 +54,10 @@ interface MailProps {
   onMark(ids: readonly string[], seen: boolean): void;
 }
 
+const GONE = (
+  <Notice title="This mail is not here any more">It was deleted, or removed because of its age.</Notice>
+);
+
 function Mail({ id, onBack, onDelete, onMark }: MailProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ['capture', id],
@@ -73,15 +77,7 @@ function Mail({ id, onBack, onDelete, onMark }: MailProps) {
     return (
       <>
         <div className="flex h-12 items-center px-3">{back}</div>
-        {isMissing(error) ? (
-          <Notice title="This mail is not here any more">
-            It was deleted, or removed because of its age.
-          </Notice>
-        ) : (
-          error !== null && (
-            <Failed title="The mail cannot be read" error={error} onAgain={() => void refetch()} />
-          )
-        )}
+        <PaneNotYet error={error} missing={GONE} onAgain={() => void refetch()} />
       </>
     );
   return (

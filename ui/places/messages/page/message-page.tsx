@@ -3,10 +3,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ArrowLeft } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
 import type { MessageWithContents, TimelineEntry } from '../../../../src/client/api-types.ts';
-import { isMissing } from '../../../api/call.ts';
 import { followMessage, getMessage, getTimeline } from '../../../api/messages.ts';
 import { IconButton } from '../../../components/button.tsx';
-import { Failed, Notice } from '../../../components/notice.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { PaneNotYet } from '../../../components/page.tsx';
 import { Status } from '../../../components/status.tsx';
 import { Tabs } from '../../../components/tabs.tsx';
 import { contentTabs } from './contents.tsx';
@@ -22,6 +22,12 @@ import { RecipientList } from './recipient-list.tsx';
 const PAUSE_MS = 300;
 
 const WAITING: readonly string[] = ['Scheduled', 'Queued', 'Held', 'Sending', 'Deferred'];
+
+const NO_SUCH = (
+  <Notice title="There is no such message">
+    Its id is wrong, it was removed because of its age, or it belongs to a domain that you may not see.
+  </Notice>
+);
 
 /** The open view stays while messages are gone through. */
 let lastView = 'delivery';
@@ -68,7 +74,7 @@ export function MessagePage({ id, onBack }: { id: string; onBack(): void }) {
         {data !== undefined && <MessageTools message={data} onChanged={again} />}
       </div>
       {data === undefined ? (
-        message.error !== null && <NotShown error={message.error} onAgain={again} />
+        <PaneNotYet error={message.error} missing={NO_SUCH} onAgain={again} />
       ) : (
         <>
           <MessageHead message={data} />
@@ -110,7 +116,7 @@ function Delivery(props: {
   const { message, timeline, error } = props;
   const findings = useMemo(() => findingsOf(message, timeline ?? []), [message, timeline]);
   // Without its timeline the reasons would be wrong for a moment.
-  if (timeline === undefined && error === null) return null;
+  if (timeline === undefined && error === null) return <PaneNotYet error={null} onAgain={props.onChanged} />;
   return (
     <div className="grid max-w-4xl grid-cols-[minmax(0,1fr)] gap-3 p-4">
       {findings.map((finding) => (
@@ -165,15 +171,5 @@ function AllWell({ message: { RecipientStatuses, Recipients } }: { message: Mess
       status="Delivered"
       words={`Delivered${all}: the receiving server took responsibility.`}
     />
-  );
-}
-
-function NotShown({ error, onAgain }: { error: Error; onAgain(): void }) {
-  return isMissing(error) ? (
-    <Notice title="There is no such message">
-      Its id is wrong, it was removed because of its age, or it belongs to a domain that you may not see.
-    </Notice>
-  ) : (
-    <Failed title="The message cannot be read" error={error} onAgain={onAgain} />
   );
 }
