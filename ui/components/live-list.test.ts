@@ -1,5 +1,5 @@
 /** A list that is replaced while an older page is on its way has no hole; a page that failed is not asked for in a loop. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openLiveList } from './live-list.ts';
 
 interface Item {
@@ -72,4 +72,40 @@ it('reads no further by itself once a page failed, until the newest was read aga
   await answered();
   expect(list.snapshot().readsOn).toBe(true);
   list.close();
+});
+
+it('keeps of very many that arrived only the newest page, unless the reader is further down', async () => {
+  let newest = 2;
+  let tell: ((item: Item) => void) | undefined;
+  const list = openLiveList<Item>({
+    idOf: ({ id }) => id,
+    pageSize: 2,
+    page: async () => ({
+      Items: [newest, newest - 1].map((n) => ({ id: String(n) })),
+      HasMore: true,
+      NextCursor: String(newest - 1),
+    }),
+    follow(events) {
+      tell = events.onItem;
+      events.onOpen();
+      return () => undefined;
+    },
+  });
+  vi.useFakeTimers();
+  const arrive = async (count: number): Promise<number> => {
+    for (let n = 0; n < count; n += 1) {
+      newest += 1;
+      tell?.({ id: String(newest) });
+    }
+    await vi.advanceTimersByTimeAsync(200);
+    return list.snapshot().items.length;
+  };
+  await vi.advanceTimersByTimeAsync(0);
+  list.look(2);
+  expect(await arrive(6_000)).toBe(6_002);
+  list.look(0);
+  expect(await arrive(1)).toBe(2);
+  expect(list.snapshot()).toMatchObject({ hasMore: true, readsOn: true });
+  list.close();
+  vi.useRealTimers();
 });

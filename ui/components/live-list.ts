@@ -61,6 +61,8 @@ export const NOTHING_YET: ListSnapshot<never> = {
   readsOn: false,
 };
 const FLUSH_MS = 200;
+/** Where the top is looked at, of more than these only the newest page is kept, and what is older is read again where it is wanted. */
+const MOST_KEPT = 5_000;
 
 /** Begins at once; ends with `close`. */
 export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
@@ -152,12 +154,12 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
     if (state === 'ready' && sight >= source.pageSize) await readInSight();
   }
 
-  /** What is known already and stays below the newest page; null: more was missed than a page holds. */
+  /** What is known already and stays below the newest page; null: more was missed than a page holds, or it is too much. */
   function olderThan(
     page: { Items: readonly Item[]; HasMore: boolean },
     inPage: ReadonlySet<string>,
   ): readonly Item[] | null {
-    if (!page.HasMore || known.length === 0) return null;
+    if (!page.HasMore || known.length === 0 || isTooLong()) return null;
     // A search through very many: what is older than its first look is still what it was.
     if (page.Items.length < source.pageSize) return known.filter((item) => !inPage.has(idOf(item)));
     const last = page.Items.at(-1);
@@ -212,7 +214,12 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
     if (fresh.length === 0) return;
     known = [...fresh, ...known];
     source.onArrival?.(fresh);
-    tell();
+    if (isTooLong()) void readAgain();
+    else tell();
+  }
+
+  function isTooLong(): boolean {
+    return known.length > MOST_KEPT && sight < source.pageSize;
   }
 
   function snapshot(): ListSnapshot<Item> {

@@ -33,7 +33,7 @@ export function VirtualRows<Item>(props: {
   readsOn: boolean;
   onMore(): void;
   /** Called when another row becomes the first in sight. */
-  onSight?(index: number): void;
+  onSight(index: number): void;
   ref: Ref<RowsHandle>;
 }) {
   const { items, idOf, rowPx, readsOn, onMore, onSight } = props;
@@ -82,7 +82,7 @@ export function VirtualRows<Item>(props: {
 
   const from = Math.max(0, Math.floor(top / rowPx) - BEYOND);
   const to = Math.min(items.length, Math.ceil((top + height) / rowPx) + BEYOND);
-  useEffect(() => onSight?.(from), [from, onSight]);
+  useEffect(() => onSight(from), [from, onSight]);
   useEffect(() => {
     if (readsOn && to > items.length - 30) onMore();
   }, [readsOn, to, items.length, onMore]);

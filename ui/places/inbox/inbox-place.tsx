@@ -160,6 +160,7 @@ export function InboxPlace() {
                 rowPx={ROW_PX}
                 readsOn={captures.readsOn}
                 onMore={captures.loadMore}
+                onSight={captures.look}
                 row={(item) => (
                   <CaptureRow
                     key={item.ID}

@@ -21,6 +21,8 @@ const CHANNEL = 'postrider.captures';
 export interface Captures extends ListSnapshot<CaptureSummary> {
   reload(): void;
   loadMore(): void;
+  /** The first row in sight. */
+  look(index: number): void;
   mark(ids: readonly string[], seen: boolean): void;
   /** Gone at once, deleted in ten seconds unless it is undone. */
   remove(ids: readonly string[]): void;
@@ -89,5 +91,6 @@ export function useCaptures(filters: Filters, key: string): Captures {
 
   const reload = useCallback(() => list?.reload(), [list]);
   const loadMore = useCallback(() => list?.loadMore(), [list]);
-  return { ...snapshot, reload, loadMore, mark, remove, mayRemove: mayDo(me, 'email:send') };
+  const look = useCallback((index: number) => list?.look(index), [list]);
+  return { ...snapshot, reload, loadMore, look, mark, remove, mayRemove: mayDo(me, 'email:send') };
 }
