@@ -104,8 +104,10 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
 
   it('shows all of a mail: preview, text, source, headers, links, files, checks, test code', async () => {
     await server.call('POST', '/email', { body: SHOWN_MAILS[2] });
-    const { page, errors, requests } = await openPage(browser);
-    await page.goto(url);
+    const { page, errors, requests } = await openPage(browser, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await page.goto(`${url}?q=subject:order`);
     await rows(page).first().click();
     const frame = page.frameLocator('iframe');
     await frame.getByText('On its way').waitFor();
@@ -127,6 +129,12 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await page.getByRole('link', { name: 'border-radius' }).waitFor();
     expect(errors).toEqual([]);
     expect(requests.filter((one) => !one.startsWith(server.server.localUrl))).toEqual([]);
+    // Whoever gets the link did not search for it.
+    await page.getByRole('button', { name: 'More about this mail' }).click();
+    await page.getByRole('menuitem', { name: 'Copy link' }).click();
+    const [address, words] = page.url().split('?');
+    expect(words).toContain('order');
+    await expect.poll(() => page.evaluate<string>('navigator.clipboard.readText()')).toBe(address);
     await page.getByRole('button', { name: 'Release' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Release', exact: true }).click();
     await page.getByRole('alert').getByText('stays in the sandbox').waitFor();

@@ -127,7 +127,7 @@ function MailTools({
           {
             icon: Link2,
             name: 'Copy link',
-            run: () => copyText(location.href, 'Link copied'),
+            run: () => copyText(`${location.origin}/inbox/${mail.ID}`, 'Link copied'),
           },
           ...(mayChange
             ? [
