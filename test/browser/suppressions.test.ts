@@ -157,6 +157,16 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
     await page.getByRole('button', { name: 'Show older entries' }).click();
     await until('two pages are shown', async () => (await names(page)).length === 200);
     expect(errors).toEqual([]);
+    await page.route('**/suppressions?*After=*', (route) =>
+      route.fulfill({
+        status: 500,
+        contentType: 'application/problem+json',
+        body: '{"detail":"Page 3 is broken"}',
+      }),
+    );
+    await page.getByRole('button', { name: 'Show older entries' }).click();
+    await page.getByRole('alert').getByText('Page 3 is broken').waitFor();
+    expect((await names(page)).length).toBe(200);
   });
 
   it('exports what is found, as the import reads it again', async () => {

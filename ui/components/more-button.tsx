@@ -1,12 +1,62 @@
-/** Reads the next page of a list; nothing where there is none. */
+/** A list that is read page by page: its rows, or what stands in their place, and below them the button that reads on. */
+import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
+import { FormError } from './field.tsx';
+import { NothingFound } from './notice.tsx';
+import { NotYet } from './page.tsx';
 import type { Pages } from './pages.ts';
 
+/** Reads the next page of a list, and says why it could not; nothing where there is none. */
 export function MoreButton({ list, children }: { list: Pages<unknown>; children: string }) {
   if (!list.hasMore) return null;
   return (
-    <Button className="justify-self-start" disabled={list.isReading} onClick={list.more}>
-      {list.isReading ? 'Reading…' : children}
-    </Button>
+    <div className="grid justify-items-start gap-2">
+      <FormError error={list.error} />
+      <Button disabled={list.isReading} onClick={list.more}>
+        {list.isReading ? 'Reading…' : children}
+      </Button>
+    </div>
+  );
+}
+
+export function Listing<Item>({
+  list,
+  found = list.items,
+  search,
+  empty,
+  more,
+  children,
+}: {
+  list: Pages<Item>;
+  /** Those of its items that are shown; default: all. */
+  found?: readonly Item[] | undefined;
+  /** What is looked for, and what is said where nothing has it. */
+  search?: { words: string; onWords(words: string): void; nothing: string; all: string };
+  /** Where there is nothing. */
+  empty: ReactNode;
+  /** The words of the button. */
+  more: string;
+  children(items: readonly Item[]): ReactNode;
+}) {
+  if (found === undefined || (list.isOld && found.length === 0))
+    return <NotYet error={list.error} onAgain={list.again} />;
+  return (
+    <>
+      {found.length > 0 ? (
+        children(found)
+      ) : list.hasMore ? (
+        <p className="text-soft">Nothing found so far.</p>
+      ) : search !== undefined && search.words !== '' ? (
+        <NothingFound
+          title={search.nothing}
+          words={search.words}
+          all={search.all}
+          onAll={() => search.onWords('')}
+        />
+      ) : (
+        empty
+      )}
+      <MoreButton list={list}>{more}</MoreButton>
+    </>
   );
 }

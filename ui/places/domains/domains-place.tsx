@@ -5,9 +5,9 @@ import { useState } from 'react';
 import { DOMAINS, listDomains } from '../../api/domains.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button } from '../../components/button.tsx';
-import { MoreButton } from '../../components/more-button.tsx';
-import { NothingFound, Notice } from '../../components/notice.tsx';
-import { NotYet, Page } from '../../components/page.tsx';
+import { Listing } from '../../components/more-button.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { AddDialog } from './add-dialog.tsx';
@@ -18,7 +18,7 @@ const EVERY_MS = 60_000;
 
 export function DomainsPlace() {
   const search = useSearchBox('/domains');
-  const { words: q, onWords } = search;
+  const { words: q } = search;
   const { data: me } = useQuery(ME);
   const [isAdding, setAdding] = useState(false);
   const list = usePages([...DOMAINS, 'list', q], (after, signal) => listDomains(q, after, signal), {
@@ -38,21 +38,21 @@ export function DomainsPlace() {
           <SearchBox {...search} label="Find a domain" placeholder="Part of a name" />
         </div>
       )}
-      {items === undefined || (list.isOld && items.length === 0) ? (
-        <NotYet error={list.error} onAgain={list.again} />
-      ) : items.length > 0 ? (
-        <DomainList domains={[...items].sort(worstFirst)} isOld={list.isOld} />
-      ) : q !== '' ? (
-        <NothingFound title="No domain matches" words={q} all="Show all domains" onAll={() => onWords('')} />
-      ) : (
-        <Notice title="No sender domain yet" icon={<Globe aria-hidden />}>
-          <p>
-            Mail is sent from a domain of yours. Add it and publish its DNS records, so that receivers can see
-            that the mail is really from you.
-          </p>
-        </Notice>
-      )}
-      <MoreButton list={list}>Show more domains</MoreButton>
+      <Listing
+        list={list}
+        search={{ ...search, nothing: 'No domain matches', all: 'Show all domains' }}
+        empty={
+          <Notice title="No sender domain yet" icon={<Globe aria-hidden />}>
+            <p>
+              Mail is sent from a domain of yours. Add it and publish its DNS records, so that receivers can
+              see that the mail is really from you.
+            </p>
+          </Notice>
+        }
+        more="Show more domains"
+      >
+        {(domains) => <DomainList domains={domains.toSorted(worstFirst)} isOld={list.isOld} />}
+      </Listing>
       {isAdding && <AddDialog onClose={() => setAdding(false)} />}
     </Page>
   );

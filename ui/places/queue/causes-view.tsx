@@ -8,9 +8,8 @@ import { listCauses, resendAll } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
 import { countOf, countText } from '../../components/count.ts';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
-import { MoreButton } from '../../components/more-button.tsx';
+import { Listing } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { NotYet } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { Sentence } from '../../components/sentence.tsx';
 import { Ago } from '../../components/time.tsx';
@@ -18,23 +17,25 @@ import { messageOf, toast } from '../../components/toasts.tsx';
 
 export function CausesView() {
   const list = usePages(['queue', 'causes'], listCauses);
-  if (list.items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
-  const items = list.items.filter(({ Waiting, Failed }) => Waiting + Failed > 0);
-  if (items.length === 0)
-    return (
-      <Notice title="Nothing failed" icon={<CircleCheck aria-hidden />}>
-        When mail fails or waits, each cause is listed here once, with what to do about it.
-      </Notice>
-    );
   return (
-    <>
-      <ul aria-label="Causes" className="grid border-line border-t">
-        {items.map((cause) => (
-          <CauseItem key={cause.CauseID} cause={cause} />
-        ))}
-      </ul>
-      <MoreButton list={list}>Show older causes</MoreButton>
-    </>
+    <Listing
+      list={list}
+      found={list.items?.filter(({ Waiting, Failed }) => Waiting + Failed > 0)}
+      empty={
+        <Notice title="Nothing failed" icon={<CircleCheck aria-hidden />}>
+          When mail fails or waits, each cause is listed here once, with what to do about it.
+        </Notice>
+      }
+      more="Show older causes"
+    >
+      {(items) => (
+        <ul aria-label="Causes" className="grid border-line border-t">
+          {items.map((cause) => (
+            <CauseItem key={cause.CauseID} cause={cause} />
+          ))}
+        </ul>
+      )}
+    </Listing>
   );
 }
 

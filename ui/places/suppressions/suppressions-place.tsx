@@ -9,9 +9,9 @@ import { useMemo, useState } from 'react';
 import { ME, mayDo } from '../../api/me.ts';
 import { listSuppressions, SUPPRESSIONS } from '../../api/suppressions.ts';
 import { Button } from '../../components/button.tsx';
-import { MoreButton } from '../../components/more-button.tsx';
-import { NothingFound, Notice } from '../../components/notice.tsx';
-import { NotYet, Page } from '../../components/page.tsx';
+import { Listing } from '../../components/more-button.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { AddDialog } from './add-dialog.tsx';
@@ -32,7 +32,6 @@ export function SuppressionsPlace() {
     (after, signal) => listSuppressions(filters, after, signal),
     { isSearch: true },
   );
-  const { items } = list;
   const tools = (
     <div className="ml-auto flex flex-wrap justify-end gap-2">
       <ExportButton filters={filters} />
@@ -65,21 +64,19 @@ export function SuppressionsPlace() {
         </div>
         {problem !== null && <p className="text-bad text-xs">{problem}</p>}
       </div>
-      {items === undefined || (list.isOld && items.length === 0) ? (
-        <NotYet error={list.error} onAgain={list.again} />
-      ) : items.length > 0 ? (
-        <SuppressionRows items={items} mayChange={mayChange} isOld={list.isOld} />
-      ) : list.hasMore ? (
-        <p className="text-soft">Nothing found so far.</p>
-      ) : q !== '' ? (
-        <NothingFound title="No suppression matches" words={q} all="Show all" onAll={() => onWords('')} />
-      ) : (
-        <Notice title="No suppressions yet" icon={<Ban aria-hidden />}>
-          An address is added by itself when mail to it bounces permanently, or when its reader complains or
-          unsubscribes. To add the list of another service, use Import.
-        </Notice>
-      )}
-      <MoreButton list={list}>{items?.length === 0 ? 'Search further' : 'Show older entries'}</MoreButton>
+      <Listing
+        list={list}
+        search={{ ...search, nothing: 'No suppression matches', all: 'Show all' }}
+        empty={
+          <Notice title="No suppressions yet" icon={<Ban aria-hidden />}>
+            An address is added by itself when mail to it bounces permanently, or when its reader complains or
+            unsubscribes. To add the list of another service, use Import.
+          </Notice>
+        }
+        more={list.items?.length === 0 ? 'Search further' : 'Show older entries'}
+      >
+        {(items) => <SuppressionRows items={items} mayChange={mayChange} isOld={list.isOld} />}
+      </Listing>
       {isAdding && <AddDialog onClose={() => setAdding(false)} />}
     </Page>
   );

@@ -2,43 +2,46 @@
 import { Flame } from 'lucide-react';
 import type { Warmup } from '../../../src/client/api-types.ts';
 import { listWarmup } from '../../api/system.ts';
-import { MoreButton } from '../../components/more-button.tsx';
+import { Listing } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { NotYet, Section } from '../../components/page.tsx';
+import { Section } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { Ago } from '../../components/time.tsx';
 import { WARMUP } from './keys.ts';
 
 export function WarmupView() {
   const list = usePages(WARMUP, listWarmup);
-  if (list.items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
-  if (list.items.length === 0)
-    return (
-      <Notice title="No source is being warmed up" icon={<Flame aria-hidden />}>
-        A new address sends a little more each day, so that receivers come to know it. Add it to{' '}
-        <code className="font-mono text-xs">sources</code> in postrider.json, with the day of its first use.
-      </Notice>
-    );
-  const sources = Map.groupBy(list.items, ({ Source }) => Source);
   return (
-    <>
-      <p className="max-w-prose text-soft">
-        Messages within the last 24 hours, of the budget. A step up needs a day that used 60% of it with less
-        than 5% deferred and no block. What is over the budget waits, or goes by another source.
-      </p>
-      {[...sources].map(([source, rows]) => (
-        <Section key={source} title={<bdi>{source}</bdi>}>
-          <ul aria-label={`Providers of ${source}`} className="grid border-line border-t">
-            {rows
-              .toSorted((a, b) => share(b) - share(a))
-              .map((row) => (
-                <Provider key={row.Provider} row={row} />
-              ))}
-          </ul>
-        </Section>
-      ))}
-      <MoreButton list={list}>Show more</MoreButton>
-    </>
+    <Listing
+      list={list}
+      empty={
+        <Notice title="No source is being warmed up" icon={<Flame aria-hidden />}>
+          A new address sends a little more each day, so that receivers come to know it. Add it to{' '}
+          <code className="font-mono text-xs">sources</code> in postrider.json, with the day of its first use.
+        </Notice>
+      }
+      more="Show more"
+    >
+      {(items) => (
+        <>
+          <p className="max-w-prose text-soft">
+            Messages within the last 24 hours, of the budget. A step up needs a day that used 60% of it with
+            less than 5% deferred and no block. What is over the budget waits, or goes by another source.
+          </p>
+          {[...Map.groupBy(items, ({ Source }) => Source)].map(([source, rows]) => (
+            <Section key={source} title={<bdi>{source}</bdi>}>
+              <ul aria-label={`Providers of ${source}`} className="grid border-line border-t">
+                {rows
+                  .toSorted((a, b) => share(b) - share(a))
+                  .map((row) => (
+                    <Provider key={row.Provider} row={row} />
+                  ))}
+              </ul>
+            </Section>
+          ))}
+        </>
+      )}
+    </Listing>
   );
 }
 

@@ -8,9 +8,9 @@ import { ME, mayDo } from '../../api/me.ts';
 import { listTemplates, TEMPLATES } from '../../api/templates.ts';
 import { Button } from '../../components/button.tsx';
 import { type Columns, DataTable } from '../../components/data-table.tsx';
-import { MoreButton } from '../../components/more-button.tsx';
-import { NothingFound, Notice } from '../../components/notice.tsx';
-import { NotYet, Page } from '../../components/page.tsx';
+import { Listing } from '../../components/more-button.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { Ago } from '../../components/time.tsx';
@@ -19,7 +19,7 @@ import { NewTemplateDialog } from './new-template-dialog.tsx';
 
 export function TemplatesPlace() {
   const search = useSearchBox('/templates');
-  const { words: q, onWords } = search;
+  const { words: q } = search;
   const { data: me } = useQuery(ME);
   const [isMaking, setMaking] = useState(false);
   const leaving = useLeaving<string>(TEMPLATES);
@@ -34,35 +34,36 @@ export function TemplatesPlace() {
   );
   return (
     <Page title="Templates" error={list.error} tools={<div className="ml-auto">{add}</div>}>
-      {found?.length === 0 && q === '' && !list.hasMore ? (
-        <Notice title="No templates yet" icon={<FileText aria-hidden />}>
-          <p>
-            A template is a mail with placeholders, such as{' '}
-            <code className="font-mono text-ink">{'Hello {{name}}'}</code>. Your program names it and gives
-            the values. You can change the text here, without a new version of the program.
-          </p>
-        </Notice>
-      ) : (
-        <>
-          <div className="flex max-w-md">
-            <SearchBox {...search} label="Find templates" placeholder="Name, domain or id" />
-          </div>
-          {found === undefined ? (
-            <NotYet error={list.error} onAgain={list.again} />
-          ) : found.length === 0 && !list.hasMore && !list.isOld ? (
-            <NothingFound title="No template matches" words={q} all="Show all" onAll={() => onWords('')} />
-          ) : (
-            <DataTable
-              label="Templates"
-              columns={COLUMNS}
-              rows={found}
-              keyOf={({ TemplateID }) => TemplateID}
-              isOld={list.isOld}
-            />
-          )}
-          <MoreButton list={list}>Show more templates</MoreButton>
-        </>
+      {(found?.length !== 0 || q !== '' || list.isOld || list.hasMore) && (
+        <div className="flex max-w-md">
+          <SearchBox {...search} label="Find templates" placeholder="Name, domain or id" />
+        </div>
       )}
+      <Listing
+        list={list}
+        found={found}
+        search={{ ...search, nothing: 'No template matches', all: 'Show all' }}
+        empty={
+          <Notice title="No templates yet" icon={<FileText aria-hidden />}>
+            <p>
+              A template is a mail with placeholders, such as{' '}
+              <code className="font-mono text-ink">{'Hello {{name}}'}</code>. Your program names it and gives
+              the values. You can change the text here, without a new version of the program.
+            </p>
+          </Notice>
+        }
+        more="Show more templates"
+      >
+        {(rows) => (
+          <DataTable
+            label="Templates"
+            columns={COLUMNS}
+            rows={rows}
+            keyOf={({ TemplateID }) => TemplateID}
+            isOld={list.isOld}
+          />
+        )}
+      </Listing>
       {isMaking && <NewTemplateDialog onClose={() => setMaking(false)} />}
     </Page>
   );

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import type { WebhookCall } from '../../../src/client/api-types.ts';
 import { getCall, listCalls, replayCalls, WEBHOOKS } from '../../api/webhooks.ts';
 import { Button } from '../../components/button.tsx';
-import { MoreButton } from '../../components/more-button.tsx';
+import { Listing } from '../../components/more-button.tsx';
 import { NotYet, Section } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { Status } from '../../components/status.tsx';
@@ -25,18 +25,19 @@ export function Calls({ id, ...rights }: Rights & { id: number }) {
   const list = usePages([...WEBHOOKS, 'calls', id], (after, signal) => listCalls(id, after, signal));
   return (
     <Section title="Calls">
-      {list.items === undefined ? (
-        <NotYet error={list.error} onAgain={list.again} />
-      ) : list.items.length === 0 ? (
-        <p className="text-soft">No calls in the last seven days. A test is not listed here.</p>
-      ) : (
-        <ul aria-label="Calls" className="grid border-line border-t">
-          {list.items.map((call) => (
-            <CallItem key={call.DeliveryID} id={id} call={call} {...rights} />
-          ))}
-        </ul>
-      )}
-      <MoreButton list={list}>Show older calls</MoreButton>
+      <Listing
+        list={list}
+        empty={<p className="text-soft">No calls in the last seven days. A test is not listed here.</p>}
+        more="Show older calls"
+      >
+        {(calls) => (
+          <ul aria-label="Calls" className="grid border-line border-t">
+            {calls.map((call) => (
+              <CallItem key={call.DeliveryID} id={id} call={call} {...rights} />
+            ))}
+          </ul>
+        )}
+      </Listing>
     </Section>
   );
 }

@@ -4,9 +4,8 @@ import { ScrollText } from 'lucide-react';
 import type { AuditEntry, Me } from '../../../../src/client/api-types.ts';
 import { listAudit } from '../../../api/access.ts';
 import { Button } from '../../../components/button.tsx';
-import { MoreButton } from '../../../components/more-button.tsx';
+import { Listing } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
-import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { Instant } from '../../../components/time.tsx';
 import { AUDIT } from '../keys.ts';
@@ -23,32 +22,34 @@ export function AuditView({ me }: { me: Me }) {
   });
   const { tokenName, emailOf } = useNames(me);
   const nameOf = (id: string): string | null => tokenName(id) ?? emailOf(id);
-  const { items } = list;
   return (
     <>
       <AuditFilters />
-      {items === undefined ? (
-        <NotYet error={list.error} onAgain={list.again} />
-      ) : items.length === 0 && !list.hasMore && !list.isOld ? (
-        <Notice title="No change is recorded" icon={<ScrollText aria-hidden />}>
-          {who || operation || since || until ? (
-            <Button onClick={() => void navigate({ search: { tab: 'audit' } })}>Show all changes</Button>
-          ) : (
-            'Changes of tokens, people, domains, webhooks, suppressions and holds are kept here for 400 days.'
-          )}
-        </Notice>
-      ) : (
-        <ul
-          aria-label="Changes"
-          aria-busy={list.isOld}
-          className={`grid border-line border-t ${list.isOld ? 'opacity-60' : ''}`}
-        >
-          {items.map((entry) => (
-            <Entry key={entry.AuditID} entry={entry} nameOf={nameOf} />
-          ))}
-        </ul>
-      )}
-      <MoreButton list={list}>Show older changes</MoreButton>
+      <Listing
+        list={list}
+        empty={
+          <Notice title="No change is recorded" icon={<ScrollText aria-hidden />}>
+            {who || operation || since || until ? (
+              <Button onClick={() => void navigate({ search: { tab: 'audit' } })}>Show all changes</Button>
+            ) : (
+              'Changes of tokens, people, domains, webhooks, suppressions and holds are kept here for 400 days.'
+            )}
+          </Notice>
+        }
+        more="Show older changes"
+      >
+        {(entries) => (
+          <ul
+            aria-label="Changes"
+            aria-busy={list.isOld}
+            className={`grid border-line border-t ${list.isOld ? 'opacity-60' : ''}`}
+          >
+            {entries.map((entry) => (
+              <Entry key={entry.AuditID} entry={entry} nameOf={nameOf} />
+            ))}
+          </ul>
+        )}
+      </Listing>
     </>
   );
 }

@@ -9,8 +9,8 @@ import { SESSION } from '../../../api/session.ts';
 import { Address } from '../../../components/addresses.tsx';
 import { Button } from '../../../components/button.tsx';
 import { type Columns, DataTable } from '../../../components/data-table.tsx';
-import { MoreButton } from '../../../components/more-button.tsx';
-import { NothingFound, Notice } from '../../../components/notice.tsx';
+import { Listing } from '../../../components/more-button.tsx';
+import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../../components/search-box.tsx';
@@ -45,29 +45,29 @@ export function PeopleView({ me }: { me: Me }) {
           <SearchBox {...search} label="Find a person" placeholder="Address, role or domain" />
         </div>
       )}
-      {found.length === 0 && search.words !== '' ? (
-        <NothingFound
-          title="Nobody matches"
-          words={search.words}
-          all="Show all people"
-          onAll={() => search.onWords('')}
-        />
-      ) : items.length === 0 ? (
-        <Notice title="Nobody can sign in yet" icon={<Users aria-hidden />}>
-          Add the first person here, or with{' '}
-          <code className="font-mono text-xs">{commandOf(me, 'user add')}</code>.
-        </Notice>
-      ) : (
-        <DataTable
-          label="People"
-          isWide
-          columns={columnsOf(own)}
-          rows={found}
-          keyOf={({ PersonID }) => PersonID}
-          actions={(person) => person.PersonID !== own && <PersonMenu me={me} person={person} />}
-        />
-      )}
-      <MoreButton list={list}>Show more people</MoreButton>
+      <Listing
+        list={list}
+        found={found}
+        search={{ ...search, nothing: 'Nobody matches', all: 'Show all people' }}
+        empty={
+          <Notice title="Nobody can sign in yet" icon={<Users aria-hidden />}>
+            Add the first person here, or with{' '}
+            <code className="font-mono text-xs">{commandOf(me, 'user add')}</code>.
+          </Notice>
+        }
+        more="Show more people"
+      >
+        {(rows) => (
+          <DataTable
+            label="People"
+            isWide
+            columns={columnsOf(own)}
+            rows={rows}
+            keyOf={({ PersonID }) => PersonID}
+            actions={(person) => person.PersonID !== own && <PersonMenu me={me} person={person} />}
+          />
+        )}
+      </Listing>
       {isAdding && <NewPersonDialog me={me} onClose={() => setAdding(false)} />}
     </>
   );

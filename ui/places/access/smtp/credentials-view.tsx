@@ -6,9 +6,9 @@ import type { Me, SmtpCredential } from '../../../../src/client/api-types.ts';
 import { listCredentials, removeCredential } from '../../../api/access.ts';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { type Columns, DataTable } from '../../../components/data-table.tsx';
-import { MoreButton } from '../../../components/more-button.tsx';
+import { Listing } from '../../../components/more-button.tsx';
 import { NameDialog } from '../../../components/name-dialog.tsx';
-import { NothingFound, Notice } from '../../../components/notice.tsx';
+import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../../components/search-box.tsx';
@@ -47,32 +47,32 @@ export function CredentialsView({ me }: { me: Me }) {
           />
         </div>
       )}
-      {found.length === 0 && search.words !== '' ? (
-        <NothingFound
-          title="No SMTP credential matches"
-          words={search.words}
-          all="Show all SMTP credentials"
-          onAll={() => search.onWords('')}
-        />
-      ) : items.length === 0 ? (
-        <Notice title="No SMTP credentials yet" icon={<Server aria-hidden />}>
-          Programs that send by SMTP (shops, printers, other mail servers) need a user name and a password. A
-          token also works as a password.
-        </Notice>
-      ) : (
-        <DataTable
-          label="SMTP credentials"
-          columns={columnsOf(makerText)}
-          rows={found}
-          keyOf={({ CredentialID }) => CredentialID}
-          actions={(row) => (
-            <IconButton label={`Revoke ${row.Username}`} onClick={() => setRemoved(row)}>
-              <Trash2 size={16} aria-hidden />
-            </IconButton>
-          )}
-        />
-      )}
-      <MoreButton list={list}>Show older credentials</MoreButton>
+      <Listing
+        list={list}
+        found={found}
+        search={{ ...search, nothing: 'No SMTP credential matches', all: 'Show all SMTP credentials' }}
+        empty={
+          <Notice title="No SMTP credentials yet" icon={<Server aria-hidden />}>
+            Programs that send by SMTP (shops, printers, other mail servers) need a user name and a password.
+            A token also works as a password.
+          </Notice>
+        }
+        more="Show older credentials"
+      >
+        {(rows) => (
+          <DataTable
+            label="SMTP credentials"
+            columns={columnsOf(makerText)}
+            rows={rows}
+            keyOf={({ CredentialID }) => CredentialID}
+            actions={(row) => (
+              <IconButton label={`Revoke ${row.Username}`} onClick={() => setRemoved(row)}>
+                <Trash2 size={16} aria-hidden />
+              </IconButton>
+            )}
+          />
+        )}
+      </Listing>
       {isMaking && <NewCredentialDialog me={me} onClose={() => setMaking(false)} />}
       {removed !== null && <RemoveDialog credential={removed} onClose={() => setRemoved(null)} />}
     </>

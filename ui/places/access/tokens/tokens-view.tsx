@@ -7,8 +7,8 @@ import { commandOf, mayDo } from '../../../api/me.ts';
 import { Button } from '../../../components/button.tsx';
 import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { CheckField } from '../../../components/field.tsx';
-import { MoreButton } from '../../../components/more-button.tsx';
-import { NothingFound, Notice } from '../../../components/notice.tsx';
+import { Listing } from '../../../components/more-button.tsx';
+import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { SearchBox, useSearchBox } from '../../../components/search-box.tsx';
@@ -61,36 +61,36 @@ export function TokensView({ me }: { me: Me }) {
           <SearchBox {...search} label="Find a token" placeholder="Name, domain, right or maker" />
         </div>
       )}
-      {found.length === 0 && search.words !== '' ? (
-        <NothingFound
-          title="No token matches"
-          words={search.words}
-          all="Show all tokens"
-          onAll={() => search.onWords('')}
-        />
-      ) : shown.length === 0 ? (
-        <Notice title="No tokens yet" icon={<KeyRound aria-hidden />}>
-          {mayChange
-            ? 'Create one for the first program that sends mail.'
-            : 'There are none for your domains.'}
-        </Notice>
-      ) : (
-        <DataTable
-          label="Tokens"
-          isWide
-          columns={columnsOf(makerText, now)}
-          rows={treeOf(found)}
-          keyOf={({ token }) => token.TokenID}
-          actions={
-            mayChange &&
-            (({ token }) =>
-              standingOf(token, now) === 'live' && (
-                <TokenMenu token={token} all={items} onReplace={() => setReplaced(token)} />
-              ))
-          }
-        />
-      )}
-      <MoreButton list={list}>Show older tokens</MoreButton>
+      <Listing
+        list={list}
+        found={found}
+        search={{ ...search, nothing: 'No token matches', all: 'Show all tokens' }}
+        empty={
+          <Notice title="No tokens yet" icon={<KeyRound aria-hidden />}>
+            {mayChange
+              ? 'Create one for the first program that sends mail.'
+              : 'There are none for your domains.'}
+          </Notice>
+        }
+        more="Show older tokens"
+      >
+        {(rows) => (
+          <DataTable
+            label="Tokens"
+            isWide
+            columns={columnsOf(makerText, now)}
+            rows={treeOf(rows)}
+            keyOf={({ token }) => token.TokenID}
+            actions={
+              mayChange &&
+              (({ token }) =>
+                standingOf(token, now) === 'live' && (
+                  <TokenMenu token={token} all={items} onReplace={() => setReplaced(token)} />
+                ))
+            }
+          />
+        )}
+      </Listing>
       {(hasEnded || shown.length < items.length) && (
         <CheckField
           label="Show revoked and ended tokens"

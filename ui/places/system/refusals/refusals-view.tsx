@@ -2,9 +2,8 @@
 import { ShieldCheck } from 'lucide-react';
 import type { Refusal } from '../../../../src/client/api-types.ts';
 import { listRefusals } from '../../../api/system.ts';
-import { MoreButton } from '../../../components/more-button.tsx';
+import { Listing } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
-import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { Ago } from '../../../components/time.tsx';
 import { REFUSALS } from '../keys.ts';
@@ -12,23 +11,25 @@ import { adviceFor } from './advice.ts';
 
 export function RefusalsView() {
   const list = usePages(REFUSALS, listRefusals);
-  if (list.items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
-  if (list.items.length === 0)
-    return (
-      <Notice title="Nothing was refused" icon={<ShieldCheck aria-hidden />}>
-        Requests and SMTP commands that the server has refused since its start are listed here, with the
-        reason.
-      </Notice>
-    );
   return (
-    <>
-      <ul aria-label="Refused" className="grid border-line border-t">
-        {list.items.map((refusal) => (
-          <Row key={refusal.RefusalID} refusal={refusal} />
-        ))}
-      </ul>
-      <MoreButton list={list}>Show older ones</MoreButton>
-    </>
+    <Listing
+      list={list}
+      empty={
+        <Notice title="Nothing was refused" icon={<ShieldCheck aria-hidden />}>
+          Requests and SMTP commands that the server has refused since its start are listed here, with the
+          reason.
+        </Notice>
+      }
+      more="Show older ones"
+    >
+      {(refusals) => (
+        <ul aria-label="Refused" className="grid border-line border-t">
+          {refusals.map((refusal) => (
+            <Row key={refusal.RefusalID} refusal={refusal} />
+          ))}
+        </ul>
+      )}
+    </Listing>
   );
 }
 
