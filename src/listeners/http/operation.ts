@@ -47,11 +47,13 @@ export interface Call<Path extends string, Query, Body> {
   request: ApiRequest;
 }
 
-type Description<Path extends string, Query extends z.ZodRawShape, Schema extends z.ZodType> = Omit<
+/** `GET /domains/:name`: the method, and the path below /api/v1. */
+type At<Path extends string> = `${ApiRoute['method']} ${Path}`;
+
+type Description<Query extends z.ZodRawShape, Schema extends z.ZodType> = Omit<
   ApiRoute,
-  'path' | 'query' | 'answer' | 'body' | 'media' | 'idempotent' | 'endless' | 'handle'
+  'method' | 'path' | 'query' | 'answer' | 'body' | 'media' | 'idempotent' | 'endless' | 'handle'
 > & {
-  path: Path;
   query?: Query;
   /** The handler reads the parameters whose names begin with this. */
   namesAfter?: string;
@@ -89,7 +91,8 @@ export function operation<
   Shape extends z.ZodRawShape = Record<never, never>,
   Body = z.output<z.ZodObject<Shape>>,
 >(
-  given: Description<Path, Query, Schema> & {
+  at: At<Path>,
+  given: Description<Query, Schema> & {
     body?: { schema: z.ZodObject<Shape>; example: Readonly<Record<string, unknown>>; mayBeEmpty?: true };
     once?: CreateOnce;
     read?: (request: ApiRequest) => Promise<Body>;
@@ -98,26 +101,27 @@ export function operation<
     ): Answered<Schema> | Promise<Answered<Schema>>;
   },
 ): ApiRoute {
+  const place = placeOf(at);
   const { once, read, handle, ...described } = given;
   const { body, status = 200 } = described;
   const readQuery = queryReader<Query>(given.query ?? ({} as Query), given.namesAfter);
   const readBody = read ?? ((request) => readShape(request, body) as Body);
 
   async function answered(request: ApiRequest): Promise<ApiAnswer> {
-    const query = readQuery(request.query, NARROWED.has(given.method) || isStrict(request));
+    const query = readQuery(request.query, NARROWED.has(place.method) || isStrict(request));
     const run = async (key: Call<Path, unknown, unknown>['key']) => {
       const read = await readBody(request);
       const answer = await handle(callOf<Path, typeof query, Body>(request, query, read, key));
       const plain = await written(answer, status);
-      return given.method === 'PATCH' ? { ...plain, changed: settingsOf(read, answer) } : plain;
+      return place.method === 'PATCH' ? { ...plain, changed: settingsOf(read, answer) } : plain;
     };
     if (once === undefined) return run(undefined);
-    const path = given.path.replace(/:(\w+)/g, (_, name) => request.params[name] ?? '');
-    return once(request, `${given.method} ${path}`, (key) =>
+    const asked = at.replace(/:(\w+)/g, (_, name) => request.params[name] ?? '');
+    return once(request, asked, (key) =>
       run(key && ((answerWithoutSecrets) => key(status, answerWithoutSecrets))),
     );
   }
-  return { ...described, ...(once === undefined ? {} : { idempotent: true }), handle: answered };
+  return { ...place, ...described, ...(once === undefined ? {} : { idempotent: true }), handle: answered };
 }
 
 /**
@@ -129,17 +133,24 @@ export function rawOperation<
   Schema extends z.ZodType,
   Query extends z.ZodRawShape = Record<never, never>,
 >(
-  given: Description<Path, Query, Schema> &
+  at: At<Path>,
+  given: Description<Query, Schema> &
     Pick<ApiRoute, 'body' | 'media' | 'idempotent' | 'endless'> & {
       handle(call: Call<Path, z.output<z.ZodObject<Query>>, undefined>): ApiAnswer | Promise<ApiAnswer>;
     },
 ): ApiRoute {
   const readQuery = queryReader<Query>(given.query ?? ({} as Query));
   return {
+    ...placeOf(at),
     ...given,
     handle: (request) =>
       given.handle(callOf(request, readQuery(request.query, isStrict(request)), undefined, undefined)),
   };
+}
+
+function placeOf(at: string): Pick<ApiRoute, 'method' | 'path'> {
+  const [method, path] = at.split(' ') as [ApiRoute['method'], string];
+  return { method, path };
 }
 
 /** Methods whose parameters narrow what is removed or changed: a misspelt one would remove or change all of it. */

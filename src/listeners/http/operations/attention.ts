@@ -14,10 +14,8 @@ const CALLS_PER_SECOND = 5;
 
 export function attentionOperation(deps: AttentionDeps): ApiRoute {
   const takeCall = createCallRate(deps.clock, { perSecond: CALLS_PER_SECOND, what: 'what needs attention' });
-  return operation({
+  return operation('GET /attention', {
     id: 'getAttention',
-    method: 'GET',
-    path: '/attention',
     scope: 'stats:read',
     summary: 'List what needs attention',
     description:

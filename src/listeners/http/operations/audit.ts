@@ -36,10 +36,8 @@ const PAGES = paging('audit', z.uuid());
 const LOOK = 2_000;
 
 export function auditOperation({ store }: ApiParts): ApiRoute {
-  return operation({
+  return operation('GET /audit', {
     id: 'listAudit',
-    method: 'GET',
-    path: '/audit',
     scope: 'admin',
     summary: 'List who changed what',
     description:

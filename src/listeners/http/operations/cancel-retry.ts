@@ -45,10 +45,8 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
   const { store, clock, random } = deps;
 
   return [
-    operation({
+    operation('POST /email/:id/cancel', {
       id: 'cancelEmail',
-      method: 'POST',
-      path: '/email/:id/cancel',
       scope: 'email:send',
       summary: 'Stop a message',
       description:
@@ -82,10 +80,8 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
         return { Canceled: canceled, TooLate: tooLate };
       },
     }),
-    operation({
+    operation('POST /email/:id/retry', {
       id: 'retryEmail',
-      method: 'POST',
-      path: '/email/:id/retry',
       scope: 'email:send',
       summary: 'Try a message again',
       description:

@@ -74,10 +74,8 @@ const MEMBER = 'cause-members';
 export function causeOperations(deps: ApiParts, options: HttpOptions): readonly ApiRoute[] {
   const { store, clock } = deps;
   return [
-    operation({
+    operation('GET /causes', {
       id: 'listCauses',
-      method: 'GET',
-      path: '/causes',
       scope: 'admin',
       summary: 'List why mail fails',
       description:
@@ -105,9 +103,7 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
         );
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/causes/:id',
+    operation('GET /causes/:id', {
       scope: 'admin',
       id: 'getCause',
       summary: 'Show one cause',
@@ -118,10 +114,8 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
         return toItem(cause, (await behindCauses())(cause));
       },
     }),
-    operation({
+    operation('POST /causes/:id/resend', {
       id: 'resendCause',
-      method: 'POST',
-      path: '/causes/:id/resend',
       scope: 'admin',
       summary: 'Try again what failed for one cause',
       description:

@@ -109,10 +109,8 @@ interface Reporter {
 }
 
 export function dmarcOperation({ store, domains, doctor, clock }: ApiParts): ApiRoute {
-  return operation({
+  return operation('GET /domains/:name/dmarc', {
     id: 'getDmarc',
-    method: 'GET',
-    path: '/domains/:name/dmarc',
     scope: 'domains:read',
     summary: 'Show what DMARC reports say of a domain',
     description:

@@ -45,10 +45,8 @@ const FRESH_MS = 10_000;
 /** `doctor` examines this server. */
 export function doctorOperations({ domains, doctor, clock }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /doctor', {
       id: 'runDoctor',
-      method: 'GET',
-      path: '/doctor',
       scope: 'admin',
       summary: 'Check everything again',
       description:

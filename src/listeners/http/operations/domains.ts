@@ -152,10 +152,8 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
   const checkSlots = createSlots({ ...CHECKS, what: 'domains are checked' });
 
   return [
-    operation({
+    operation('GET /domains', {
       id: 'listDomains',
-      method: 'GET',
-      path: '/domains',
       scope: 'domains:read',
       summary: 'List sender domains',
       description: 'Sender domains by name, a page. `Search`: a part of the name',
@@ -182,10 +180,8 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         return PAGES.pageOf(rows, Limit, ({ name }) => name, toAnswer);
       },
     }),
-    operation({
+    operation('POST /domains', {
       id: 'createDomain',
-      method: 'POST',
-      path: '/domains',
       scope: 'domains:write',
       summary: 'Add a sender domain',
       description:
@@ -227,10 +223,8 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         return withHeaders(toAnswer(domain), { location: `${BASE}/domains/${domain.name}` });
       },
     }),
-    operation({
+    operation('GET /domains/:name', {
       id: 'getDomain',
-      method: 'GET',
-      path: '/domains/:name',
       scope: 'domains:read',
       summary: 'Show a sender domain',
       description:
@@ -238,10 +232,8 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       answer: domainAnswer,
       handle: async ({ caller, params }) => toAnswer(await ownDomain(domains, caller, params.name)),
     }),
-    operation({
+    operation('PATCH /domains/:name', {
       id: 'updateDomain',
-      method: 'PATCH',
-      path: '/domains/:name',
       scope: 'domains:write',
       summary: 'Change settings of a sender domain',
       description:
@@ -259,10 +251,8 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         return toAnswer(await domains.update(name, allowedPatch(caller, name, patch)));
       },
     }),
-    operation({
+    operation('POST /domains/:name/dkim/rotate', {
       id: 'rotateDkimKey',
-      method: 'POST',
-      path: '/domains/:name/dkim/rotate',
       scope: 'domains:write',
       summary: 'Sign with the standby key',
       description:
@@ -276,10 +266,8 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         );
       },
     }),
-    operation({
+    operation('DELETE /domains/:name', {
       id: 'deleteDomain',
-      method: 'DELETE',
-      path: '/domains/:name',
       scope: 'domains:write',
       summary: 'Remove a sender domain',
       description:
@@ -293,10 +281,8 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         return {};
       },
     }),
-    operation({
+    operation('POST /domains/:name/verify', {
       id: 'verifyDomain',
-      method: 'POST',
-      path: '/domains/:name/verify',
       scope: 'domains:write',
       summary: 'Check the DNS of a sender domain now',
       description: `Looks up the DNS records now, at most once in 10 seconds per domain, and ${CHECKS.perToken} domains at once`,

@@ -52,10 +52,8 @@ const SCRUB_STEP_BYTES = 1_048_576;
 const SCRUB_PORTION_BYTES = 64 * 1_048_576;
 export function eraseOperation(deps: ApiParts): ApiRoute {
   const { store, clock, random } = deps;
-  return operation({
+  return operation('POST /erase', {
     id: 'erasePerson',
-    method: 'POST',
-    path: '/erase',
     scope: 'admin',
     summary: 'Erase a person',
     description:

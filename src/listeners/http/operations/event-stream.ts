@@ -40,10 +40,8 @@ export function eventStreamOperation(deps: ApiParts, options: HttpOptions): ApiR
   const { store } = deps;
   const openStream = createEventStreams(deps, { ...STREAMS, perTenant: options.streamsPerTenant });
 
-  return rawOperation({
+  return rawOperation('GET /events/stream', {
     id: 'streamEvents',
-    method: 'GET',
-    path: '/events/stream',
     scope: 'events:read',
     summary: 'Follow events as they happen',
     description:

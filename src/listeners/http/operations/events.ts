@@ -97,10 +97,8 @@ interface FoundEvent extends EventPlace {
 }
 
 export function eventListOperation({ store }: ApiParts): ApiRoute {
-  return operation({
+  return operation('GET /events', {
     id: 'listEvents',
-    method: 'GET',
-    path: '/events',
     scope: 'events:read',
     summary: 'List events',
     description:

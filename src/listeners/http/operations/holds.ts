@@ -56,10 +56,8 @@ const RELEASE = z.object({ ...MATCH, HoldID: z.string().max(64).optional() });
 
 export function holdOperations({ traffic, clock, createOnce }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /queue/holds', {
       id: 'listHolds',
-      method: 'GET',
-      path: '/queue/holds',
       scope: 'admin',
       summary: 'List what is held back',
       description: 'Holds, oldest first, a page. `SenderDomain`: only those that name it',
@@ -74,10 +72,8 @@ export function holdOperations({ traffic, clock, createOnce }: ApiParts): readon
         });
       },
     }),
-    operation({
+    operation('POST /queue/hold', {
       id: 'holdQueue',
-      method: 'POST',
-      path: '/queue/hold',
       scope: 'admin',
       summary: 'Hold mail back',
       description:
@@ -106,10 +102,8 @@ export function holdOperations({ traffic, clock, createOnce }: ApiParts): readon
         return toHold(hold);
       },
     }),
-    operation({
+    operation('POST /queue/release', {
       id: 'releaseQueue',
-      method: 'POST',
-      path: '/queue/release',
       scope: 'admin',
       summary: 'Let held mail go',
       description:

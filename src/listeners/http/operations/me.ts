@@ -109,10 +109,8 @@ export function meOperation(
   },
 ): ApiRoute {
   const { store, domains, clock } = deps;
-  return operation({
+  return operation('GET /me', {
     id: 'getMe',
-    method: 'GET',
-    path: '/me',
     scope: null,
     summary: 'Show what this token is',
     description:

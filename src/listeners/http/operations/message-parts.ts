@@ -13,10 +13,8 @@ import { ownMessage } from '../tenancy.ts';
 
 export function messagePartOperations({ store, captured }: ApiParts): readonly ApiRoute[] {
   return [
-    rawOperation({
+    rawOperation('GET /email/:id/html', {
       id: 'getEmailPage',
-      method: 'GET',
-      path: '/email/:id/html',
       scope: 'email:read',
       summary: 'Show a message as a page',
       description:
@@ -28,10 +26,8 @@ export function messagePartOperations({ store, captured }: ApiParts): readonly A
       handle: async ({ caller, params, query }) =>
         pageAnswer(captured, await contentOf(caller, params.id), sharersOf(caller), query.RemoteImages),
     }),
-    rawOperation({
+    rawOperation('GET /email/:id/attachments/:place', {
       id: 'getEmailAttachment',
-      method: 'GET',
-      path: '/email/:id/attachments/:place',
       scope: 'email:read',
       summary: 'Download a file of a message',
       description: 'One of its files, as a download: `place` is its index in `Attachments`, from 0',

@@ -171,10 +171,8 @@ const PAGES = paging('emails', z.int().min(1));
 export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
   const { store, clock, traffic, captured } = deps;
   return [
-    operation({
+    operation('GET /email', {
       id: 'listEmails',
-      method: 'GET',
-      path: '/email',
       scope: 'email:read',
       summary: 'List messages',
       description:
@@ -237,10 +235,8 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
         );
       },
     }),
-    operation({
+    operation('GET /email/:id', {
       id: 'getEmail',
-      method: 'GET',
-      path: '/email/:id',
       scope: 'email:read',
       summary: 'Show a message',
       description:
@@ -255,10 +251,8 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
         return { ...detail, HTMLContent: null, PlainContent: null, Attachments: null };
       },
     }),
-    rawOperation({
+    rawOperation('GET /email/:id/raw', {
       id: 'getEmailSource',
-      method: 'GET',
-      path: '/email/:id/raw',
       scope: 'email:read',
       summary: 'Download a message',
       description:

@@ -54,10 +54,8 @@ const PAGES = paging('nodes', z.string());
 /** The one operation. `node`: this process. */
 export function nodeOperations({ store, clock, node }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /nodes', {
       id: 'listNodes',
-      method: 'GET',
-      path: '/nodes',
       scope: 'admin',
       summary: 'List the nodes',
       description:

@@ -113,10 +113,8 @@ export function operatorOperations(deps: {
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
   return [
-    operation({
+    operation('GET /queue', {
       id: 'getQueue',
-      method: 'GET',
-      path: '/queue',
       scope: 'admin',
       limitedTokens: true,
       summary: 'Show what waits',
@@ -153,10 +151,8 @@ export function operatorOperations(deps: {
         };
       },
     }),
-    operation({
+    operation('GET /warmup', {
       id: 'getWarmup',
-      method: 'GET',
-      path: '/warmup',
       scope: 'admin',
       summary: 'Show the warm-up of new sources',
       description:
@@ -169,10 +165,8 @@ export function operatorOperations(deps: {
           itemOf: toWarmupItem,
         }),
     }),
-    operation({
+    operation('GET /config', {
       id: 'getConfig',
-      method: 'GET',
-      path: '/config',
       scope: 'admin',
       summary: 'Show the configuration',
       description:

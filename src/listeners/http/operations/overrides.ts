@@ -11,10 +11,8 @@ const PAGES = paging('overrides', z.string());
 
 export function overrideOperations({ traffic }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /overrides', {
       id: 'listOverrides',
-      method: 'GET',
-      path: '/overrides',
       scope: 'admin',
       summary: 'List limits that were learned or set',
       description:
@@ -28,10 +26,8 @@ export function overrideOperations({ traffic }: ApiParts): readonly ApiRoute[] {
           newestFirst: true,
         }),
     }),
-    operation({
+    operation('DELETE /overrides/:id', {
       id: 'deleteOverride',
-      method: 'DELETE',
-      path: '/overrides/:id',
       scope: 'admin',
       summary: 'End a learned limit',
       description:

@@ -96,10 +96,8 @@ const UNCLEAR =
 
 export function pathOperations({ store, traffic, clock }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /queue/paths', {
       id: 'listPaths',
-      method: 'GET',
-      path: '/queue/paths',
       scope: 'admin',
       summary: 'List paths and their limits',
       description:
@@ -114,10 +112,8 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
         Relays: traffic.relays().map(toRelay),
       }),
     }),
-    operation({
+    operation('GET /queue/paths/:site', {
       id: 'getSite',
-      method: 'GET',
-      path: '/queue/paths/:site',
       scope: 'admin',
       summary: 'Show the paths of one site',
       description:
@@ -125,10 +121,8 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
       answer: siteAnswer,
       handle: ({ params }) => siteOf(siteName(params.site)),
     }),
-    operation({
+    operation('POST /queue/paths/:site/try', {
       id: 'tryPath',
-      method: 'POST',
-      path: '/queue/paths/:site/try',
       scope: 'admin',
       summary: 'Try a path now',
       description:

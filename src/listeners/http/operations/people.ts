@@ -81,10 +81,8 @@ export function peopleOperations({
   identityProvider,
 }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /people', {
       id: 'listPeople',
-      method: 'GET',
-      path: '/people',
       scope: 'admin',
       summary: 'List people',
       description: 'The people who may sign in to the dashboard, newest first, a page',
@@ -98,10 +96,8 @@ export function peopleOperations({
         return PAGES.pageOf(rows, query.Limit, ({ id }) => id, toAnswer);
       },
     }),
-    operation({
+    operation('POST /people', {
       id: 'createPerson',
-      method: 'POST',
-      path: '/people',
       scope: 'admin',
       proven: true,
       summary: 'Add a person',
@@ -141,20 +137,16 @@ export function peopleOperations({
         return withHeaders(toAnswer(person), { location: `${BASE}/people/${person.id}` });
       },
     }),
-    operation({
+    operation('GET /people/:id', {
       id: 'getPerson',
-      method: 'GET',
-      path: '/people/:id',
       scope: 'admin',
       summary: 'Show a person',
       description: 'One person; passwords are never shown',
       answer: personAnswer,
       handle: async ({ params }) => found(await store.getPerson({ id: params.id })),
     }),
-    operation({
+    operation('PATCH /people/:id', {
       id: 'updatePerson',
-      method: 'PATCH',
-      path: '/people/:id',
       scope: 'admin',
       proven: true,
       summary: 'Change a person',
@@ -177,10 +169,8 @@ export function peopleOperations({
         return person;
       },
     }),
-    operation({
+    operation('PUT /people/:id/password', {
       id: 'setPassword',
-      method: 'PUT',
-      path: '/people/:id/password',
       scope: 'admin',
       proven: true,
       summary: 'Set the password of a person',
@@ -198,10 +188,8 @@ export function peopleOperations({
         return person;
       },
     }),
-    operation({
+    operation('DELETE /people/:id/totp', {
       id: 'resetTotp',
-      method: 'DELETE',
-      path: '/people/:id/totp',
       scope: 'admin',
       proven: true,
       summary: 'Reset the second factor of a person',
@@ -214,10 +202,8 @@ export function peopleOperations({
         return found(await people.resetSecondFactor(params.id, caller.session));
       },
     }),
-    operation({
+    operation('DELETE /people/:id/identity', {
       id: 'forgetIdentity',
-      method: 'DELETE',
-      path: '/people/:id/identity',
       scope: 'admin',
       proven: true,
       summary: 'Forget the account of a person at the identity provider',
@@ -229,10 +215,8 @@ export function peopleOperations({
         return found(await people.forgetIdentity(params.id, caller.session));
       },
     }),
-    operation({
+    operation('DELETE /people/:id', {
       id: 'deletePerson',
-      method: 'DELETE',
-      path: '/people/:id',
       scope: 'admin',
       proven: true,
       summary: 'Remove a person',

@@ -36,10 +36,8 @@ const PAGES = paging('refusals', z.string());
 
 export function refusalOperations({ refusals }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /refusals', {
       id: 'listRefusals',
-      method: 'GET',
-      path: '/refusals',
       scope: 'email:read',
       summary: 'List what was refused lately',
       description:

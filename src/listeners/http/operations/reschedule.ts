@@ -28,10 +28,8 @@ export function rescheduleOperation(
   { store, clock, random, queue, eventsStored }: ApiParts,
   options: HttpOptions,
 ): ApiRoute {
-  return operation({
+  return operation('PATCH /email/:id', {
     id: 'rescheduleEmail',
-    method: 'PATCH',
-    path: '/email/:id',
     scope: 'email:send',
     summary: 'Move a scheduled message',
     description:

@@ -113,10 +113,8 @@ export function sandboxRuleOperations({
   clock,
 }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /sandbox/rules', {
       id: 'listSandboxRules',
-      method: 'GET',
-      path: '/sandbox/rules',
       scope: 'email:read',
       summary: 'List sandbox rules',
       description: 'Sandbox rules, oldest first, with their use counts, a page. `Domain` filters',
@@ -129,10 +127,8 @@ export function sandboxRuleOperations({
           itemOf: toItem,
         }),
     }),
-    operation({
+    operation('POST /sandbox/rules', {
       id: 'createSandboxRule',
-      method: 'POST',
-      path: '/sandbox/rules',
       scope: 'email:send',
       summary: 'Create a sandbox rule',
       description:
@@ -173,10 +169,8 @@ export function sandboxRuleOperations({
         return toItem(rule);
       },
     }),
-    operation({
+    operation('DELETE /sandbox/rules', {
       id: 'deleteSandboxRules',
-      method: 'DELETE',
-      path: '/sandbox/rules',
       scope: 'email:send',
       summary: 'Delete sandbox rules',
       description:
@@ -190,10 +184,8 @@ export function sandboxRuleOperations({
         }),
       }),
     }),
-    operation({
+    operation('DELETE /sandbox/rules/:id', {
       id: 'deleteSandboxRule',
-      method: 'DELETE',
-      path: '/sandbox/rules/:id',
       scope: 'email:send',
       summary: 'End one fault of the sandbox',
       description:

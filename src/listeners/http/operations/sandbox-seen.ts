@@ -33,10 +33,8 @@ const RUNS = { perToken: 1, perTenant: 1, total: 32, what: 'requests that mark w
 
 export function sandboxSeenOperation({ store, clock }: ApiParts): ApiRoute {
   const takeSlot = createSlots(RUNS);
-  return operation({
+  return operation('PATCH /sandbox/messages', {
     id: 'markCaptures',
-    method: 'PATCH',
-    path: '/sandbox/messages',
     scope: 'email:read',
     summary: 'Mark captured mail as seen',
     description:

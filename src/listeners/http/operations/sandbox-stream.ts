@@ -22,10 +22,8 @@ export function sandboxStreamOperation(deps: ApiParts, options: HttpOptions): Ap
   const { store, search, feed } = deps;
   const openStream = createEventStreams(deps, { ...STREAMS, perTenant: options.streamsPerTenant });
 
-  return rawOperation({
+  return rawOperation('GET /sandbox/stream', {
     id: 'streamCaptures',
-    method: 'GET',
-    path: '/sandbox/stream',
     scope: 'email:read',
     summary: 'Follow captured mail as it comes',
     description:

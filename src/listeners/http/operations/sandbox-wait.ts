@@ -33,10 +33,8 @@ export function sandboxWaitOperation(deps: ApiParts): ApiRoute {
     what: 'requests wait',
   });
 
-  return operation({
+  return operation('GET /sandbox/wait', {
     id: 'waitForCapture',
-    method: 'GET',
-    path: '/sandbox/wait',
     scope: 'email:read',
     summary: 'Wait for captured mail',
     description:

@@ -59,10 +59,8 @@ export function sandboxOperations({
   checkSpam = null,
 }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /sandbox/messages', {
       id: 'listCaptures',
-      method: 'GET',
-      path: '/sandbox/messages',
       scope: 'email:read',
       summary: 'List captured mail',
       description:
@@ -78,10 +76,8 @@ export function sandboxOperations({
         return PAGES.page(found.map(toCaptureSummary), nextSeq);
       },
     }),
-    operation({
+    operation('DELETE /sandbox/messages', {
       id: 'deleteCaptures',
-      method: 'DELETE',
-      path: '/sandbox/messages',
       scope: 'email:send',
       summary: 'Empty the sandbox inbox',
       description:
@@ -105,10 +101,8 @@ export function sandboxOperations({
         return { Deleted: deleted };
       },
     }),
-    operation({
+    operation('GET /sandbox/inboxes', {
       id: 'listInboxes',
-      method: 'GET',
-      path: '/sandbox/inboxes',
       scope: 'email:read',
       summary: 'List inboxes',
       description:
@@ -137,10 +131,8 @@ export function sandboxOperations({
         );
       },
     }),
-    operation({
+    operation('GET /sandbox/messages/:id', {
       id: 'getCapture',
-      method: 'GET',
-      path: '/sandbox/messages/:id',
       scope: 'email:read',
       summary: 'Show a captured message',
       description:
@@ -152,10 +144,8 @@ export function sandboxOperations({
         return search.detailOf(capture, sharersOf(caller));
       },
     }),
-    operation({
+    operation('DELETE /sandbox/messages/:id', {
       id: 'deleteCapture',
-      method: 'DELETE',
-      path: '/sandbox/messages/:id',
       scope: 'email:send',
       summary: 'Remove a captured message',
       description: 'Removes one copy: `{}`',
@@ -166,10 +156,8 @@ export function sandboxOperations({
         return {};
       },
     }),
-    rawOperation({
+    rawOperation('GET /sandbox/messages/:id/raw', {
       id: 'getCaptureSource',
-      method: 'GET',
-      path: '/sandbox/messages/:id/raw',
       scope: 'email:read',
       summary: 'Download a captured message',
       description: 'The exact bytes that would have been sent, signed where the domain has a key',
@@ -181,10 +169,8 @@ export function sandboxOperations({
         return { status: 200, headers: rawHeaders(capture.id), body: await search.bytesOf(capture) };
       },
     }),
-    rawOperation({
+    rawOperation('GET /sandbox/messages/:id/html', {
       id: 'getCapturePage',
-      method: 'GET',
-      path: '/sandbox/messages/:id/html',
       scope: 'email:read',
       summary: 'Show a captured message as a page',
       description:
@@ -198,10 +184,8 @@ export function sandboxOperations({
         return pageAnswer(captured, await search.bytesOf(capture), sharersOf(caller), query.RemoteImages);
       },
     }),
-    operation({
+    operation('GET /sandbox/messages/:id/spam', {
       id: 'getCaptureSpam',
-      method: 'GET',
-      path: '/sandbox/messages/:id/spam',
       scope: 'email:read',
       summary: 'Ask SpamAssassin about a captured message',
       description:
@@ -222,10 +206,8 @@ export function sandboxOperations({
         return { Why: null, Points: report.points, Required: report.required, Rules };
       },
     }),
-    rawOperation({
+    rawOperation('GET /sandbox/messages/:id/attachments/:place', {
       id: 'getCaptureAttachment',
-      method: 'GET',
-      path: '/sandbox/messages/:id/attachments/:place',
       scope: 'email:read',
       summary: 'Download a file of a captured message',
       description: 'One file of a copy, as a download: `place` is its index in `Attachments`, from 0',

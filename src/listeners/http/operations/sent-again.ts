@@ -35,7 +35,6 @@ export type SentAgainAnswer = Answer<typeof sentAgain>;
 
 /** Members that both operations have. */
 const SENT_AGAIN = {
-  method: 'POST',
   scope: 'email:send',
   answer: sentAgain,
   headers: { Location: 'Address of the message' },
@@ -100,10 +99,9 @@ const RELEASE = z.object({
 
 export function sandboxReleaseOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   const { store } = deps;
-  return rawOperation({
+  return rawOperation('POST /sandbox/messages/:id/release', {
     ...SENT_AGAIN,
     id: 'releaseCapture',
-    path: '/sandbox/messages/:id/release',
     summary: 'Send captured mail for real',
     description:
       '`{To?}`: sends a captured copy to its recipient or another address, as a new message with its own events and links: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification apply as for any message. 409 if it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, or the recipient is at `simulator-domain`. Takes `Idempotency-Key`. Also needs `email:read`, because callers can send it to themselves and read it',
@@ -150,10 +148,9 @@ const RESEND = z.object({
 });
 
 export function resendOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
-  return rawOperation({
+  return rawOperation('POST /email/:id/resend', {
     ...SENT_AGAIN,
     id: 'resendEmail',
-    path: '/email/:id/resend',
     summary: 'Send a copy of a message',
     description:
       '`{To?}`: sends the composed message again, to its recipient or another address, as a new message with its own events and links: `{MessageID}`. Its `Date` is as it was. Suppressions, quotas and verification apply as for any message. 409 for mail of the sandbox, whose captured copy can be released. Takes `Idempotency-Key`. Also needs `email:read`, because callers can send it to themselves and read it',

@@ -35,10 +35,8 @@ export function providerOperations({
   identityProvider: provider = null,
 }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /session/provider', {
       id: 'getIdentityProvider',
-      method: 'GET',
-      path: '/session/provider',
       scope: null,
       open: true,
       summary: 'Show the identity provider',
@@ -51,10 +49,8 @@ export function providerOperations({
         .meta({ id: 'IdentityProvider' }),
       handle: () => ({ Name: provider?.name ?? null, Origin: provider?.origin ?? null }),
     }),
-    operation({
+    operation('POST /session/provider', {
       id: 'goToIdentityProvider',
-      method: 'POST',
-      path: '/session/provider',
       scope: null,
       open: true,
       summary: 'Go to the identity provider',
@@ -79,10 +75,8 @@ export function providerOperations({
         );
       },
     }),
-    operation({
+    operation('PUT /session/provider', {
       id: 'signInByProvider',
-      method: 'PUT',
-      path: '/session/provider',
       scope: null,
       open: true,
       summary: 'Sign in by the identity provider',

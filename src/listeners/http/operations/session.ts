@@ -80,10 +80,8 @@ const COOKIE_SECONDS = LIFETIME_MS / 1000;
 
 export function sessionOperations({ store, sessions, people, secondFactors }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('POST /session', {
       id: 'signIn',
-      method: 'POST',
-      path: '/session',
       scope: null,
       open: true,
       summary: 'Sign in',
@@ -105,10 +103,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         return signedInAnswer(signedIn, request);
       },
     }),
-    operation({
+    operation('GET /session', {
       id: 'getSession',
-      method: 'GET',
-      path: '/session',
       scope: null,
       summary: 'Show the session',
       description: 'Who asks, and what they may do; `Person` is null where the request came with a token',
@@ -116,10 +112,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       handle: async ({ caller }) =>
         toAnswer(caller, caller.session === undefined ? null : await personOf(caller)),
     }),
-    operation({
+    operation('DELETE /session', {
       id: 'signOut',
-      method: 'DELETE',
-      path: '/session',
       scope: null,
       summary: 'Sign out',
       description: 'Ends the session and removes its cookie: `{}`',
@@ -132,10 +126,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         return withHeaders({}, { 'set-cookie': setCookie('session', '', 0, request) });
       },
     }),
-    operation({
+    operation('POST /session/proof', {
       id: 'proveSession',
-      method: 'POST',
-      path: '/session/proof',
       scope: null,
       summary: 'Prove again who one is',
       description:
@@ -153,10 +145,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         return { ProvenUntil: isoTime(until) };
       },
     }),
-    operation({
+    operation('PUT /session/password', {
       id: 'changePassword',
-      method: 'PUT',
-      path: '/session/password',
       scope: null,
       summary: 'Change one’s password',
       description: '`{Password, NewPassword}`: `{}`. All other sessions of the person end',
@@ -173,10 +163,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         return {};
       },
     }),
-    operation({
+    operation('POST /session/totp', {
       id: 'makeTotpSecret',
-      method: 'POST',
-      path: '/session/totp',
       scope: null,
       summary: 'Make a secret for an authenticator app',
       description: '`{Secret, URI}`: for the app; nothing is stored before `PUT /session/totp`',
@@ -193,10 +181,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         return { Secret: secret, URI: uri };
       },
     }),
-    operation({
+    operation('PUT /session/totp', {
       id: 'switchOnTotp',
-      method: 'PUT',
-      path: '/session/totp',
       scope: null,
       summary: 'Switch on the second factor',
       description:
@@ -223,10 +209,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         return { RecoveryCodes: begun.recoveryCodes };
       },
     }),
-    operation({
+    operation('POST /session/totp/off', {
       id: 'switchOffTotp',
-      method: 'POST',
-      path: '/session/totp/off',
       scope: null,
       summary: 'Switch off the second factor',
       description:
@@ -244,10 +228,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         return {};
       },
     }),
-    operation({
+    operation('GET /session/all', {
       id: 'listSessions',
-      method: 'GET',
-      path: '/session/all',
       scope: null,
       summary: 'List one’s sessions',
       description: `The sessions of the person who asks, the newest first; at most ${MAX_SESSIONS}`,
@@ -269,10 +251,8 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
         };
       },
     }),
-    operation({
+    operation('DELETE /session/all/:id', {
       id: 'endSession',
-      method: 'DELETE',
-      path: '/session/all/:id',
       scope: null,
       summary: 'End one of one’s sessions',
       description: 'Ends one session: `{}`. Whoever uses it has to sign in again',

@@ -63,10 +63,8 @@ export function smtpCredentialOperations({
   createOnce,
 }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /smtp-credentials', {
       id: 'listSmtpCredentials',
-      method: 'GET',
-      path: '/smtp-credentials',
       scope: 'smtp:write',
       summary: 'List SMTP credentials',
       description: 'User names for SMTP submission, newest first, a page. `Domain` filters',
@@ -81,10 +79,8 @@ export function smtpCredentialOperations({
         return PAGES.pageOf(rows, query.Limit, ({ id }) => id, toAnswer);
       },
     }),
-    operation({
+    operation('POST /smtp-credentials', {
       id: 'createSmtpCredential',
-      method: 'POST',
-      path: '/smtp-credentials',
       scope: 'smtp:write',
       proven: true,
       summary: 'Make an SMTP credential',
@@ -117,10 +113,8 @@ export function smtpCredentialOperations({
         );
       },
     }),
-    operation({
+    operation('DELETE /smtp-credentials/:id', {
       id: 'deleteSmtpCredential',
-      method: 'DELETE',
-      path: '/smtp-credentials/:id',
       scope: 'smtp:write',
       summary: 'End an SMTP credential',
       description: 'Removes it: `{}`. Takes effect in this process at once',

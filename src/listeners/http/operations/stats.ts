@@ -91,10 +91,8 @@ const KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
 export function statsOperations({ store, traffic, clock }: ApiParts): readonly ApiRoute[] {
   const takeCall = createCallRate(clock, { perSecond: CALLS_PER_SECOND, what: 'statistics' });
   return [
-    operation({
+    operation('GET /stats', {
       id: 'getStats',
-      method: 'GET',
-      path: '/stats',
       scope: 'stats:read',
       summary: 'Count events',
       description:

@@ -101,10 +101,8 @@ const NEW_SUPPRESSIONS = z.object({
 
 export function suppressionOperations({ store, clock, random, createOnce }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /suppressions', {
       id: 'listSuppressions',
-      method: 'GET',
-      path: '/suppressions',
       scope: 'suppressions:read',
       summary: 'List who is not sent to',
       description:
@@ -140,10 +138,8 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
         return PAGES.page(rows.map(toAnswer), next);
       },
     }),
-    operation({
+    operation('POST /suppressions', {
       id: 'addSuppressions',
-      method: 'POST',
-      path: '/suppressions',
       scope: 'suppressions:write',
       summary: 'Stop sending to addresses',
       description:
@@ -180,10 +176,8 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
         return { Added: added, Existing: existing };
       },
     }),
-    operation({
+    operation('GET /suppressions/:email', {
       id: 'getSuppression',
-      method: 'GET',
-      path: '/suppressions/:email',
       scope: 'suppressions:read',
       summary: 'Show why an address is not sent to',
       description:
@@ -198,10 +192,8 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
         return { Email, Domain: domain, Entries: found.map((entry) => toAnswer(entry.suppression)) };
       },
     }),
-    operation({
+    operation('DELETE /suppressions/:email', {
       id: 'deleteSuppression',
-      method: 'DELETE',
-      path: '/suppressions/:email',
       scope: 'suppressions:write',
       summary: 'Send to an address again',
       description: 'Removes it, or only the entry for `Reason`: `{}`',

@@ -91,10 +91,8 @@ export function templateOperations({
   createOnce,
 }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /templates', {
       id: 'listTemplates',
-      method: 'GET',
-      path: '/templates',
       scope: 'templates:read',
       summary: 'List templates',
       description:
@@ -131,10 +129,8 @@ export function templateOperations({
         return PAGES.page(rows.map(summary), next);
       },
     }),
-    operation({
+    operation('POST /templates', {
       id: 'createTemplate',
-      method: 'POST',
-      path: '/templates',
       scope: 'templates:write',
       takesLargeBody: true,
       summary: 'Add a template',
@@ -169,10 +165,8 @@ export function templateOperations({
         return withHeaders(answer, { location: `${BASE}/templates/${id}` });
       },
     }),
-    operation({
+    operation('GET /templates/:id', {
       id: 'getTemplate',
-      method: 'GET',
-      path: '/templates/:id',
       scope: 'templates:read',
       summary: 'Show a template',
       description:
@@ -184,10 +178,8 @@ export function templateOperations({
         return detail(caller, head, query.Version ?? head.version);
       },
     }),
-    operation({
+    operation('PUT /templates/:id', {
       id: 'updateTemplate',
-      method: 'PUT',
-      path: '/templates/:id',
       scope: 'templates:write',
       takesLargeBody: true,
       summary: 'Store a new version of a template',
@@ -217,10 +209,8 @@ export function templateOperations({
         return detail(caller, head, head.version);
       },
     }),
-    operation({
+    operation('DELETE /templates/:id', {
       id: 'deleteTemplate',
-      method: 'DELETE',
-      path: '/templates/:id',
       scope: 'templates:write',
       summary: 'Remove a template',
       description: 'Removes it with all versions: `{}`',
@@ -231,10 +221,8 @@ export function templateOperations({
         return {};
       },
     }),
-    operation({
+    operation('POST /templates/:id/render', {
       id: 'renderTemplate',
-      method: 'POST',
-      path: '/templates/:id/render',
       scope: 'templates:read',
       takesLargeBody: true,
       summary: 'Fill a template in',
@@ -252,10 +240,8 @@ export function templateOperations({
         return { ...shownFilled(filled), Version: version };
       },
     }),
-    operation({
+    operation('POST /templates/render', {
       id: 'renderTexts',
-      method: 'POST',
-      path: '/templates/render',
       scope: 'templates:read',
       takesLargeBody: true,
       summary: 'Fill texts in that are not stored',

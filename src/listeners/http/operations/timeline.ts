@@ -25,10 +25,8 @@ const LOOK = 4_000;
 const PAGES = paging('timeline', z.int().min(0));
 
 export function timelineOperation({ store, traffic, clock }: ApiParts): ApiRoute {
-  return operation({
+  return operation('GET /email/:id/events', {
     id: 'listEmailEvents',
-    method: 'GET',
-    path: '/email/:id/events',
     scope: 'events:read',
     summary: 'Show what happened to a message',
     description:

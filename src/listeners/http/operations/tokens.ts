@@ -122,10 +122,8 @@ export function tokenOperations({
   createOnce,
 }: ApiParts): readonly ApiRoute[] {
   return [
-    operation({
+    operation('GET /tokens', {
       id: 'listTokens',
-      method: 'GET',
-      path: '/tokens',
       scope: 'tokens:read',
       summary: 'List tokens',
       description: 'Tokens without their text, newest first, a page',
@@ -150,10 +148,8 @@ export function tokenOperations({
         return PAGES.page(rows.map(toAnswer), next);
       },
     }),
-    operation({
+    operation('POST /tokens', {
       id: 'createToken',
-      method: 'POST',
-      path: '/tokens',
       scope: 'tokens:write',
       proven: true,
       summary: 'Make a token',
@@ -192,20 +188,16 @@ export function tokenOperations({
         );
       },
     }),
-    operation({
+    operation('GET /tokens/:id', {
       id: 'getToken',
-      method: 'GET',
-      path: '/tokens/:id',
       scope: 'tokens:read',
       summary: 'Show a token',
       description: 'One token without its text',
       answer: tokenAnswer,
       handle: async ({ caller, params }) => toAnswer(await ownToken(caller, params.id)),
     }),
-    operation({
+    operation('DELETE /tokens/:id', {
       id: 'revokeToken',
-      method: 'DELETE',
-      path: '/tokens/:id',
       scope: 'tokens:write',
       summary: 'Revoke a token',
       description:
@@ -225,10 +217,8 @@ export function tokenOperations({
         };
       },
     }),
-    operation({
+    operation('POST /tokens/:id/rotate', {
       id: 'rotateToken',
-      method: 'POST',
-      path: '/tokens/:id/rotate',
       scope: 'tokens:write',
       proven: true,
       summary: 'Replace a token',

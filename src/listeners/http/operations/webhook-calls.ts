@@ -111,10 +111,8 @@ export function webhookCallOperations(deps: {
 }): readonly ApiRoute[] {
   const { store, clock, ownWebhook, eventsStored } = deps;
   return [
-    operation({
+    operation('POST /webhooks/:id/replay', {
       id: 'replayWebhook',
-      method: 'POST',
-      path: '/webhooks/:id/replay',
       scope: 'webhooks:write',
       summary: 'Make calls again',
       description:
@@ -155,10 +153,8 @@ export function webhookCallOperations(deps: {
         return { Queued: queued, NextCursor: cursorText('replay', next) };
       },
     }),
-    operation({
+    operation('GET /webhooks/:id/deliveries', {
       id: 'listWebhookCalls',
-      method: 'GET',
-      path: '/webhooks/:id/deliveries',
       scope: 'webhooks:read',
       summary: 'List the calls of a webhook',
       description: 'The calls with their tries and the last answer, newest first, a page',
@@ -179,10 +175,8 @@ export function webhookCallOperations(deps: {
         );
       },
     }),
-    operation({
+    operation('GET /webhooks/:id/deliveries/:call', {
       id: 'getWebhookCall',
-      method: 'GET',
-      path: '/webhooks/:id/deliveries/:call',
       scope: 'webhooks:read',
       summary: 'Show a call of a webhook',
       description:

@@ -199,10 +199,8 @@ export function webhookOperations({
   const testSlots = createSlots({ ...TESTS, what: 'tests of webhooks' });
 
   return [
-    operation({
+    operation('GET /webhooks', {
       id: 'listWebhooks',
-      method: 'GET',
-      path: '/webhooks',
       scope: 'webhooks:read',
       summary: 'List webhooks',
       description:
@@ -234,10 +232,8 @@ export function webhookOperations({
         return { Webhooks: rows.map(toRecord) };
       },
     }),
-    operation({
+    operation('POST /webhooks', {
       id: 'createWebhook',
-      method: 'POST',
-      path: '/webhooks',
       scope: 'webhooks:write',
       proven: true,
       summary: 'Add a webhook',
@@ -272,10 +268,8 @@ export function webhookOperations({
         return { NewWebhookID: id, Secret: secret };
       },
     }),
-    operation({
+    operation('DELETE /webhooks/:id', {
       id: 'deleteWebhook',
-      method: 'DELETE',
-      path: '/webhooks/:id',
       scope: 'webhooks:write',
       summary: 'Remove a webhook',
       description: 'Removes it and its pending calls: `{}`',
@@ -285,10 +279,8 @@ export function webhookOperations({
         return {};
       },
     }),
-    operation({
+    operation('GET /webhooks/:id', {
       id: 'getWebhook',
-      method: 'GET',
-      path: '/webhooks/:id',
       scope: 'webhooks:read',
       summary: 'Show a webhook',
       description:
@@ -296,10 +288,8 @@ export function webhookOperations({
       answer: webhookDetail,
       handle: async ({ caller, params }) => toDetail(await ownWebhook(caller, params.id)),
     }),
-    operation({
+    operation('PATCH /webhooks/:id', {
       id: 'updateWebhook',
-      method: 'PATCH',
-      path: '/webhooks/:id',
       scope: 'webhooks:write',
       summary: 'Change a webhook',
       description:
@@ -333,10 +323,8 @@ export function webhookOperations({
         return toDetail(changed);
       },
     }),
-    operation({
+    operation('POST /webhooks/:id/secret', {
       id: 'rotateWebhookSecret',
-      method: 'POST',
-      path: '/webhooks/:id/secret',
       scope: 'webhooks:write',
       proven: true,
       summary: 'Rotate the secret of a webhook',
@@ -353,10 +341,8 @@ export function webhookOperations({
         return { Secret: secret, ...shown(previousValidUntil) };
       },
     }),
-    operation({
+    operation('POST /webhooks/:id/test', {
       id: 'testWebhook',
-      method: 'POST',
-      path: '/webhooks/:id/test',
       scope: 'webhooks:write',
       summary: 'Call a webhook with a sample',
       description: `Sends a signed sample now: \`{StatusCode, LatencyMs, Body, Error}\`. Changes nothing. At most ${TESTS.perToken} at once for each token`,

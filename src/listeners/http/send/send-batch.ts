@@ -46,10 +46,8 @@ export function batchEmailOperation({
   email,
   clock,
 }: ApiParts): ApiRoute {
-  return rawOperation({
+  return rawOperation('POST /email/batch', {
     id: 'sendEmailBatch',
-    method: 'POST',
-    path: '/email/batch',
     scope: 'email:send',
     summary: 'Send up to 100 messages',
     description:

@@ -27,10 +27,8 @@ const IGNORED = 'x-postrider-ignored';
 
 /** The route of the send operation. */
 export function sendEmailOperation({ acceptance, idempotency, reader, email }: ApiParts): ApiRoute {
-  return rawOperation({
+  return rawOperation('POST /email', {
     id: 'sendEmail',
-    method: 'POST',
-    path: '/email',
     scope: 'email:send',
     summary: 'Send a message',
     description:

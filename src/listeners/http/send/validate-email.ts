@@ -34,10 +34,8 @@ const ONE_CLICK = 'list-unsubscribe-post';
 /** The operation. */
 export function validateEmailOperation(deps: ApiParts): ApiRoute {
   const { acceptance, reader, domains } = deps;
-  return operation({
+  return operation('POST /email/validate', {
     id: 'validateEmail',
-    method: 'POST',
-    path: '/email/validate',
     scope: 'email:send',
     summary: 'Check a message without sending it',
     description:
