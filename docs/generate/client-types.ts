@@ -1,6 +1,6 @@
 /**
  * Makes the types of the client (src/client/api-types.ts) from the document of the API: the requests and answers of the
- * operations that the client or the dashboard uses, and every schema that these refer to.
+ * operations that the client, the dashboard or a command uses, and every schema that these refer to.
  */
 import { join } from 'node:path';
 import { openApiText } from './api.ts';
@@ -9,7 +9,7 @@ import { formatted } from './formatted.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 export const CLIENT_TYPES = join(ROOT, 'src', 'client', 'api-types.ts');
 
-/** Operations that the client has a method for, or whose answers the dashboard reads. */
+/** Operations that the client has a method for, or whose answers the dashboard or a command reads. */
 const OPERATIONS: ReadonlySet<string> = new Set([
   ...['sendEmail', 'listEmails', 'getEmail', 'listEmailEvents', 'cancelEmail', 'retryEmail'],
   ...['streamEvents', 'getStats', 'getMe'],
@@ -26,7 +26,7 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   ...['listCauses', 'resendCause', 'deleteOverride', 'getConfig', 'listTokens'],
   ...['createToken', 'rotateToken', 'revokeToken', 'listSmtpCredentials', 'createSmtpCredential'],
   ...['listPeople', 'createPerson', 'updatePerson', 'listAudit'],
-  ...['runDoctor', 'listNodes', 'getWarmup', 'listRefusals'],
+  ...['runDoctor', 'listNodes', 'getWarmup', 'listRefusals', 'erasePerson', 'listPaths'],
 ]);
 
 interface Schema {

@@ -3,10 +3,12 @@
  * If no server runs, the same API is started on the same store while the command runs, without delivery. So every
  * command has one implementation.
  */
+
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { streamedEvents } from '../client/event-stream.ts';
+import type { Page } from '../client/many.ts';
 import type { Mode } from '../config/key-facts.ts';
 import { publicUrl } from '../config/public-url.ts';
 import type { Config } from '../config/table.ts';
@@ -24,7 +26,6 @@ import { ERRORS, type ErrorName, saysNoSuch } from '../lib/errors.ts';
 import { silentLoggers } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { createSystemRandom } from '../lib/random.ts';
-import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine, quoted, withCommands } from './called-as.ts';
 import { giveToOwner } from './files.ts';

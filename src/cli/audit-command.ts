@@ -1,6 +1,6 @@
 /** `audit`: who changed what, through the API, the dashboard or a command. */
-import type { AuditAnswer } from '../listeners/http/operations/audit.ts';
-import type { Page } from '../listeners/http/paging.ts';
+import type { AuditEntry } from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import { queryOf } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
 import type { CommandGroup } from './command.ts';
@@ -26,12 +26,12 @@ export const auditCommand: CommandGroup = (program) => {
     .example('postrider audit --who ada@example.com')
     .asks(async (ctx, api, { who, operation, since, until, limit }: AuditOptions) => {
       const query = queryOf({ Limit: limit, Who: who, Operation: operation, Since: since, Until: until });
-      const page = await api.call<Page<AuditAnswer>>('GET', `/audit${query}`);
+      const page = await api.call<Page<AuditEntry>>('GET', `/audit${query}`);
       ctx.print(page, withWhole(auditText(page), SAME_WITH_JSON));
     });
 };
 
-function auditText({ Items }: Page<AuditAnswer>): string {
+function auditText({ Items }: Page<AuditEntry>): string {
   return tableOf(
     ['TIME', 'WHO', 'OPERATION', 'RESOURCE', 'CHANGED', 'FROM'],
     Items.map((item) => [

@@ -2,8 +2,8 @@
  * `causes` lists what failed or waits for the same reason; `causes resend` queues all of it again after the problem was
  * fixed.
  */
-import type { CauseItem, ResendAnswer } from '../listeners/http/operations/causes.ts';
-import type { Page } from '../listeners/http/paging.ts';
+import type { Cause, ResendAnswer } from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import { EXISTING, portionsOf, queryOf } from './api-client.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
@@ -19,7 +19,7 @@ export const causeCommands: CommandGroup = (program) => {
     .description('list the causes of failures and delays: how many recipients, since when, what to do')
     .example('postrider causes')
     .runs((ctx) => {
-      return printPages<Page<CauseItem>>(ctx, '/causes', (answer) => causesText(ctx, answer));
+      return printPages<Page<Cause>>(ctx, '/causes', (answer) => causesText(ctx, answer));
     });
 
   group
@@ -33,7 +33,7 @@ export const causeCommands: CommandGroup = (program) => {
         throw new UsageError(`an id is a number; see: ${ctx.command('causes')}`);
       }
       await ctx.withApi(async (api) => {
-        const cause = await api.call<CauseItem>('GET', `/causes/${id}`);
+        const cause = await api.call<Cause>('GET', `/causes/${id}`);
         const portions = portionsOf((After) =>
           api.call<ResendAnswer>('POST', `/causes/${id}/resend${queryOf({ After })}`),
         );
@@ -59,7 +59,7 @@ export const causeCommands: CommandGroup = (program) => {
     });
 };
 
-function causesText(ctx: CommandContext, { Items }: Page<CauseItem>): string {
+function causesText(ctx: CommandContext, { Items }: Page<Cause>): string {
   if (Items.length === 0) return 'Nothing failed or waits for a reason that several share.';
   const rows = Items.map((item) => [
     String(item.CauseID),
@@ -88,6 +88,6 @@ function causesText(ctx: CommandContext, { Items }: Page<CauseItem>): string {
   ].join('\n\n');
 }
 
-function countOf({ Waiting, WaitingBehind, Failed }: CauseItem): number {
+function countOf({ Waiting, WaitingBehind, Failed }: Cause): number {
   return Waiting + WaitingBehind + Failed;
 }

@@ -1,7 +1,7 @@
 /**
  * Prints checks on a terminal: a line with a mark for each, its fix below, and what changed since an earlier check.
  */
-import type { DomainChangeItem, DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
+import type { DomainChange, DomainCheck } from '../client/api-types.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
 
 const MARKS = { Ok: 'ok', Unknown: '?', Warning: 'warn', Failed: 'FAIL' } as const;
@@ -9,7 +9,7 @@ const STYLES = { Ok: 'green', Unknown: 'cyan', Warning: 'yellow', Failed: 'red' 
 const CHANGES_SHOWN = 5;
 
 /** Lines of a table: mark, name, sentence; below it the fix, unless it stands above already. */
-export function checkLines(screen: Screen, checks: readonly DomainCheckItem[]): string[] {
+export function checkLines(screen: Screen, checks: readonly DomainCheck[]): string[] {
   const width = Math.max(0, ...checks.map(({ Name }) => Name.length)) + 1;
   return checks.flatMap((check, place) => {
     const mark = styled(screen, STYLES[check.Status], MARKS[check.Status].padEnd(4));
@@ -21,7 +21,7 @@ export function checkLines(screen: Screen, checks: readonly DomainCheckItem[]): 
 }
 
 /** Recent changes, newest first; no lines if there are none. */
-export function changeLines(changes: readonly DomainChangeItem[]): string[] {
+export function changeLines(changes: readonly DomainChange[]): string[] {
   if (changes.length === 0) return [];
   const lines = changes.slice(0, CHANGES_SHOWN).map(({ At, Name, From, To, Message }) => {
     const when = At.slice(0, 16).replace('T', ' ');

@@ -2,11 +2,11 @@
  * `config` prints the configuration in force, without secrets. If a server runs on the data folder it is asked, because it
  * may have been started with other flags. Otherwise, or if a mode or keys are given, it prints what a start would use.
  */
+import type { ConfigAnswer } from '../client/api-types.ts';
 import { configRows } from '../config/shown.ts';
 import { type ConfigKey, environmentName } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
 import { pidOfServer, whyUnreachable } from '../lib/data-files.ts';
-import type { ConfigAnswer } from '../listeners/http/operations/operator.ts';
 import { runningApi } from './api-client.ts';
 import type { CommandContext } from './command.ts';
 import { type Screen, styled, table, UsageError, wrapped } from './terminal.ts';

@@ -1,12 +1,12 @@
 /** What DMARC reports say of a domain, as text. */
-import type { DmarcAnswer } from '../listeners/http/operations/dmarc.ts';
+import type { DmarcSummary } from '../client/api-types.ts';
 import { counted, table } from './terminal.ts';
 
-type Source = DmarcAnswer['Sources'][number];
+type Source = DmarcSummary['Sources'][number];
 
 /** `days`: of the reports. `address`: where reports of the domain have to be sent; null: the DNS records to publish name none. */
 export function dmarcText(
-  summary: DmarcAnswer,
+  summary: DmarcSummary,
   { days, address, isVerified }: { days: number; address: string | null; isVerified: boolean },
 ): string {
   const { Domain, Reports, Messages, Passed, Sources, Reporters, Complete } = summary;

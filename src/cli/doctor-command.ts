@@ -1,7 +1,6 @@
 /** `doctor` repeats every DNS, network and health check and prints the fix of each that fails; then the exit code is 1. */
 
-import type { DoctorAnswer, DoctorDomainItem } from '../listeners/http/operations/doctor.ts';
-import type { DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
+import type { Doctor, DomainCheck } from '../client/api-types.ts';
 import { queryOf } from './api-client.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
@@ -14,7 +13,7 @@ export const doctorCommand: CommandGroup = (program) => {
     .option('--zone', 'print only the DNS records of the domain, as lines of a zone file')
     .example('postrider doctor', 'postrider doctor example.com --zone >> example.com.zone')
     .asks(async (ctx, api, domain: string | undefined, options: { zone?: boolean }) => {
-      const answer = await api.call<DoctorAnswer>('GET', `/doctor${queryOf({ Domain: domain })}`);
+      const answer = await api.call<Doctor>('GET', `/doctor${queryOf({ Domain: domain })}`);
       if (options.zone === true) {
         if (answer.Domains.length === 0) throw new CommandError('There is no sender domain yet.');
         ctx.print(
@@ -29,7 +28,7 @@ export const doctorCommand: CommandGroup = (program) => {
     });
 };
 
-function text(ctx: CommandContext, answer: DoctorAnswer): string {
+function text(ctx: CommandContext, answer: Doctor): string {
   const { stdout } = ctx.terminal;
   const blocks = [
     [styled(stdout, 'bold', 'This server'), ...checkLines(stdout, answer.Instance)].join('\n'),
@@ -39,7 +38,7 @@ function text(ctx: CommandContext, answer: DoctorAnswer): string {
   return `${blocks.join('\n\n')}\n\n${summary(all)}`;
 }
 
-function domainText(ctx: CommandContext, domain: DoctorDomainItem): string {
+function domainText(ctx: CommandContext, domain: Doctor['Domains'][number]): string {
   const { stdout } = ctx.terminal;
   return [
     styled(stdout, 'bold', `${domain.Domain}: ${domain.Status}`),
@@ -48,9 +47,8 @@ function domainText(ctx: CommandContext, domain: DoctorDomainItem): string {
   ].join('\n');
 }
 
-function summary(checks: readonly DomainCheckItem[]): string {
-  const count = (status: DomainCheckItem['Status']) =>
-    checks.filter(({ Status }) => Status === status).length;
+function summary(checks: readonly DomainCheck[]): string {
+  const count = (status: DomainCheck['Status']) => checks.filter(({ Status }) => Status === status).length;
   const unknown = count('Unknown') === 0 ? '' : `${count('Unknown')} unknown, `;
   return `${count('Ok')} ok, ${unknown}${counted(count('Warning'), 'warning')}, ${count('Failed')} failed.`;
 }

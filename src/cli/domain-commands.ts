@@ -1,6 +1,5 @@
 /** `domain …`: sender domains and the DNS records that prove them. */
-import type { DmarcAnswer } from '../listeners/http/operations/dmarc.ts';
-import type { DomainAnswer } from '../listeners/http/operations/domains.ts';
+import type { DmarcSummary, Domain } from '../client/api-types.ts';
 import { EXISTING, queryOf } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
 import { changeLines, checkLines } from './check-text.ts';
@@ -21,7 +20,7 @@ export const domainCommands: CommandGroup = (program) => {
     .option('--subdomains', 'allow its sub-domains to send too')
     .example('postrider domain add example.com')
     .makes(async (ctx, api, name: string, options: { verified?: boolean; subdomains?: boolean }) => {
-      const added = await api.call<DomainAnswer>('POST', '/domains', {
+      const added = await api.call<Domain>('POST', '/domains', {
         Domain: name,
         Verified: options.verified,
         Subdomains: options.subdomains,
@@ -41,7 +40,7 @@ export const domainCommands: CommandGroup = (program) => {
     .description('list all sender domains')
     .example('postrider domain list')
     .runs((ctx) =>
-      printTable<DomainAnswer>(
+      printTable<Domain>(
         ctx,
         '/domains',
         ['DOMAIN', 'STATUS', 'VERIFIED BY'],
@@ -55,7 +54,7 @@ export const domainCommands: CommandGroup = (program) => {
     .description('show a sender domain and its DNS records')
     .example('postrider domain show example.com')
     .asks(async (ctx, api, name: string) => {
-      const found = await api.call<DomainAnswer>('GET', `/domains/${encodeURIComponent(name)}`);
+      const found = await api.call<Domain>('GET', `/domains/${encodeURIComponent(name)}`);
       warnOfShortName(ctx, found);
       ctx.print(
         found,
@@ -70,7 +69,7 @@ export const domainCommands: CommandGroup = (program) => {
     .runs(async (ctx, name: string, settings: string[]) => {
       const change = readSettings(settings);
       await ctx.withApi(async (api) => {
-        const changed = await api.call<DomainAnswer>('PATCH', `/domains/${encodeURIComponent(name)}`, change);
+        const changed = await api.call<Domain>('PATCH', `/domains/${encodeURIComponent(name)}`, change);
         ctx.print(changed, `${changed.Domain}\n\n${settingsText(ctx, changed)}`);
       }, EXISTING);
     });
@@ -80,7 +79,7 @@ export const domainCommands: CommandGroup = (program) => {
     .description('look up the DNS records now and show what is wrong')
     .example('postrider domain verify example.com')
     .asks(async (ctx, api, name: string) => {
-      const found = await api.call<DomainAnswer>('POST', `/domains/${encodeURIComponent(name)}/verify`);
+      const found = await api.call<Domain>('POST', `/domains/${encodeURIComponent(name)}/verify`);
       const lines = [...checkLines(ctx.terminal.stdout, found.Checks), ...changeLines(found.Changes)];
       const failed = found.Checks.some((check) => check.Status === 'Failed');
       const unknown = found.Checks.filter(({ Status }) => Status === 'Unknown');
@@ -109,7 +108,7 @@ export const domainCommands: CommandGroup = (program) => {
     .description('sign with the standby key from now on; it must be published in the DNS')
     .example('postrider domain rotate-dkim example.com')
     .asks(async (ctx, api, name: string) => {
-      const found = await api.call<DomainAnswer>('POST', `/domains/${encodeURIComponent(name)}/dkim/rotate`);
+      const found = await api.call<Domain>('POST', `/domains/${encodeURIComponent(name)}/dkim/rotate`);
       ctx.print(
         found,
         `${found.Domain} now signs with the other key. Keep both DKIM records published, the old one for 7 days;\nthen "${ctx.command(`domain show ${found.Domain}`)}" shows a new record to publish instead of the old one.`,
@@ -123,8 +122,8 @@ export const domainCommands: CommandGroup = (program) => {
     .example('postrider domain dmarc example.com')
     .asks(async (ctx, api, name: string, { days }: { days: number }) => {
       const path = `/domains/${encodeURIComponent(name)}`;
-      const summary = await api.call<DmarcAnswer>('GET', `${path}/dmarc${queryOf({ Days: days })}`);
-      const { DnsRecords, Status } = await api.call<DomainAnswer>('GET', path);
+      const summary = await api.call<DmarcSummary>('GET', `${path}/dmarc${queryOf({ Days: days })}`);
+      const { DnsRecords, Status } = await api.call<Domain>('GET', path);
       const advised = DnsRecords.find(({ Purpose }) => Purpose === 'DMARC');
       const address = /rua=mailto:(\S+)/.exec(advised?.Value ?? '')?.[1] ?? null;
       ctx.print(summary, dmarcText(summary, { days, address, isVerified: Status !== 'Pending' }));
@@ -141,7 +140,7 @@ export const domainCommands: CommandGroup = (program) => {
 };
 
 /** The SPF record names the server, so it has no effect if the server has no fully qualified name. */
-function warnOfShortName(ctx: CommandContext, domain: DomainAnswer): void {
+function warnOfShortName(ctx: CommandContext, domain: Domain): void {
   const spf = domain.DnsRecords.find((record) => record.Value.startsWith('v=spf1 '));
   const name = / a:([^.\s]+)(?:\s|$)/.exec(spf?.Value ?? '')?.[1];
   if (name === undefined) return;
@@ -152,14 +151,14 @@ function warnOfShortName(ctx: CommandContext, domain: DomainAnswer): void {
 }
 
 /** What an answer says of a domain besides its settings. */
-const FACTS: ReadonlySet<string> = new Set<keyof DomainAnswer>([
+const FACTS: ReadonlySet<string> = new Set<keyof Domain>([
   ...(['Domain', 'Status', 'VerifiedBy', 'CreatedAt', 'UpdatedAt', 'VerifiedAt', 'FailingSince'] as const),
   ...(['HeldFrom', 'LastCheckedAt', 'DnsRecords', 'Zone', 'DkimKeys', 'Alignment', 'Checks'] as const),
   ...(['Changes', 'Returns'] as const),
 ]);
 
 /** Everything that `domain set` can change, in the words that it takes. */
-function settingsText(ctx: CommandContext, domain: DomainAnswer): string {
+function settingsText(ctx: CommandContext, domain: Domain): string {
   const settings = Object.fromEntries(Object.entries(domain).filter(([name]) => !FACTS.has(name)));
   return `Settings, changed by "${ctx.command(`domain set ${domain.Domain} NAME=VALUE`)}":\n\n${table(settingRows(settings))}`;
 }

@@ -1,5 +1,5 @@
 /** `erase` removes a person's data permanently, so it asks for confirmation first. */
-import type { EraseAnswer } from '../listeners/http/operations/erase.ts';
+import type { EraseAnswer } from '../client/api-types.ts';
 import { EXISTING, portionsOf } from './api-client.ts';
 import type { CommandGroup } from './command.ts';
 import { confirm, YES } from './confirm.ts';

@@ -2,9 +2,8 @@
  * Commands that only list: they read every page of a list and print a table, or JSON with `--json`. They create no
  * data folder.
  */
-import type { PersonAnswer } from '../listeners/http/operations/people.ts';
-import type { TokenAnswer } from '../listeners/http/operations/tokens.ts';
-import type { Page } from '../listeners/http/paging.ts';
+import type { Person, Token } from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import { type Api, EXISTING, everyItem, everyPage } from './api-client.ts';
 import type { CommandContext } from './command.ts';
 import { tableOf } from './terminal.ts';
@@ -49,10 +48,9 @@ async function makersOf(
   const names = new Map<string, string>();
   const isUnnamed = () => [...makers].some((id) => !names.has(id));
   if (isUnnamed())
-    for (const { TokenID, Name } of await everyItem<TokenAnswer>(api, '/tokens')) names.set(TokenID, Name);
+    for (const { TokenID, Name } of await everyItem<Token>(api, '/tokens')) names.set(TokenID, Name);
   if (isUnnamed())
-    for (const { PersonID, Email } of await everyItem<PersonAnswer>(api, '/people'))
-      names.set(PersonID, Email);
+    for (const { PersonID, Email } of await everyItem<Person>(api, '/people')) names.set(PersonID, Email);
   return names;
 }
 

@@ -1,10 +1,15 @@
 /** `messages`, `message`, `cancel`, `retry`, `send`: sent messages, their results, and sending one by hand. */
+
 import { basename } from 'node:path';
+import type {
+  CancelAnswer,
+  MessageSummary,
+  MessageWithContents,
+  RetryAnswer,
+  TimelineEntry,
+} from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import { systemClock } from '../lib/clock.ts';
-import type { CancelAnswer, RetryAnswer } from '../listeners/http/operations/cancel-retry.ts';
-import type { MessageDetail, MessageSummary } from '../listeners/http/operations/messages.ts';
-import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
-import type { Page } from '../listeners/http/paging.ts';
 import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
 import { EXISTING, everyItem, queryOf } from './api-client.ts';
@@ -87,7 +92,7 @@ export const messageCommands: CommandGroup = (program) => {
           stdout.write(stdout.isTTY === true ? printableLines(Buffer.from(raw).toString()) : raw);
           return;
         }
-        const message = await api.call<MessageDetail>('GET', path);
+        const message = await api.call<MessageWithContents>('GET', path);
         const events = await everyItem<TimelineEntry>(api, `${path}/events`);
         ctx.print(
           { ...message, Events: events },

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
+import type { TimelineEntry } from '../client/api-types.ts';
 import { messageText, type ShownMessage } from './message-text.ts';
 import { type Screen, wrapped } from './terminal.ts';
 

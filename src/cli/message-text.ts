@@ -2,8 +2,7 @@
  * One message as text for a terminal: its recipients with the last reply and the next attempt, and the timeline with
  * the SMTP conversations. Takes answers of the API; text from outside is made safe for the terminal.
  */
-import type { MessageDetail } from '../listeners/http/operations/messages.ts';
-import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
+import type { MessageWithContents, TimelineEntry } from '../client/api-types.ts';
 import { listWord, wordsText } from '../model/status.ts';
 import { DEFERRED, withoutNoCode } from '../model/wait-reason.ts';
 import { type Screen, styled, wrapped } from './terminal.ts';
@@ -13,7 +12,7 @@ const MAX_ADDRESS_COLUMN = 40;
 
 /** What is shown of a message. */
 export type ShownMessage = Pick<
-  MessageDetail,
+  MessageWithContents,
   'MessageID' | 'Subject' | 'RecipientStatuses' | 'Size' | 'CreatedAt' | 'From' | 'Recipients'
 >;
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { NodeItem } from '../listeners/http/operations/nodes.ts';
+import type { Node } from '../client/api-types.ts';
 import { nodesText } from './nodes-command.ts';
 
-const running: NodeItem = {
+const running: Node = {
   ...{
     Node: 'one',
     Epoch: 3,
@@ -58,13 +58,13 @@ it('says when a node that ended was last heard of, and apart from it when it end
 
 it('lists the nodes of a server of an earlier version, before it is restarted', () => {
   const { DiffersIn: _, ...earlier } = running;
-  const text = nodesText({ Items: [earlier as NodeItem], NextCursor: null, HasMore: false });
+  const text = nodesText({ Items: [earlier as Node], NextCursor: null, HasMore: false });
   expect(text).toMatch(/^one \*/m);
 });
 
 it('says of a node that was lost what that means, and only then', () => {
   const lost = { ...ended, Node: 'two', Status: 'Lost' } as const;
-  const listed = (...Items: NodeItem[]) => nodesText({ Items, NextCursor: null, HasMore: false });
+  const listed = (...Items: Node[]) => nodesText({ Items, NextCursor: null, HasMore: false });
   expect(listed(running, lost)).toMatch(/^two .* Lost .*\n\n\* = .*\nLost = it ended without stopping: /m);
   expect(listed(running, ended)).not.toContain('Lost');
   // Of those that were lost only the last run is shown, as of those that ended.

@@ -1,6 +1,6 @@
 /** `nodes` lists the processes on this database, and the singleton jobs of each. */
-import type { NodeItem } from '../listeners/http/operations/nodes.ts';
-import type { Page } from '../listeners/http/paging.ts';
+import type { Node } from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import type { CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
 import { table } from './terminal.ts';
@@ -19,7 +19,7 @@ export const nodesCommand: CommandGroup = (program) => {
 };
 
 /** Exported for tests. */
-export function nodesText({ Items: all }: Page<NodeItem>): string {
+export function nodesText({ Items: all }: Page<Node>): string {
   // Each command that runs without a server begins an epoch of its node. Of the ended ones only the latest is shown.
   const latest = new Map<string, number>();
   for (const { Node, Epoch } of all) latest.set(Node, Math.max(Epoch, latest.get(Node) ?? 0));

@@ -1,5 +1,5 @@
 /** `queue`: what waits, by site and age, and why. */
-import type { QueueAnswer, QueueItem } from '../listeners/http/operations/operator.ts';
+import type { Queue, QueueAnswer } from '../client/api-types.ts';
 import { queryOf } from './api-client.ts';
 import type { CommandGroup } from './command.ts';
 import { SAME_WITH_JSON, table, withWhole } from './terminal.ts';
@@ -38,7 +38,7 @@ export function queueText(answer: QueueAnswer): string {
   return blocks.join('\n\n');
 }
 
-function row(item: QueueItem): string[] {
+function row(item: Queue): string[] {
   const { Ages } = item;
   const given = item.Reasons.filter(({ Reason }) => Reason !== '');
   const reasons = given

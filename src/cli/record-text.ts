@@ -1,9 +1,9 @@
 /** The DNS records of a sender domain, as a person copies them into a DNS panel. */
-import type { DomainAnswer } from '../listeners/http/operations/domains.ts';
+import type { Domain } from '../client/api-types.ts';
 import { type Screen, styled } from './terminal.ts';
 
 /** Each part of a record has a line of its own and is not wrapped, so that it can be copied as it is. */
-export function recordsText(screen: Screen, domain: DomainAnswer): string {
+export function recordsText(screen: Screen, domain: Domain): string {
   const blocks = domain.DnsRecords.map((record) => {
     return [
       `${styled(screen, 'bold', record.Purpose)} (${record.Need.toLowerCase()})`,

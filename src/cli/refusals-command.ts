@@ -1,7 +1,7 @@
 /** `refusals`: what the server refused lately, and why. */
 
-import type { RefusalItem } from '../listeners/http/operations/refusals.ts';
-import type { Page } from '../listeners/http/paging.ts';
+import type { Refusal } from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import { queryOf } from './api-client.ts';
 import type { CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
@@ -14,13 +14,13 @@ export const refusalsCommand: CommandGroup = (program) => {
     .option('--domain <domain>', 'only refusals of tokens for this domain')
     .example('postrider refusals')
     .runs((ctx, { domain }: { domain?: string }) =>
-      printPages<Page<RefusalItem>>(ctx, `/refusals${queryOf({ Domain: domain })}`, (page) =>
+      printPages<Page<Refusal>>(ctx, `/refusals${queryOf({ Domain: domain })}`, (page) =>
         withWhole(refusalsText(page), SAME_WITH_JSON),
       ),
     );
 };
 
-function refusalsText({ Items }: Page<RefusalItem>): string {
+function refusalsText({ Items }: Page<Refusal>): string {
   return tableOf(
     ['TIME', 'TIMES', 'BY', 'WHAT', 'STATUS', 'CODE', 'FROM', 'PEER', 'WHY'],
     Items.map((item) => [

@@ -1,9 +1,6 @@
 /** `sandbox …`: inboxes of captured mail, waiting for mail, releasing it, and simulated failures. */
 
-import type { InboxItem } from '../listeners/http/operations/sandbox.ts';
-import type { SandboxRuleItem } from '../listeners/http/operations/sandbox-rules.ts';
-import type { SentAgainAnswer } from '../listeners/http/operations/sent-again.ts';
-import type { CaptureDetail, CaptureSummary } from '../listeners/http/sandbox/captures.ts';
+import type { CaptureDetail, CaptureSummary, Inbox, Released, SandboxRule } from '../client/api-types.ts';
 import { EXISTING, queryOf } from './api-client.ts';
 import type { CommandGroup, ContextCommand } from './command.ts';
 import { printTable } from './lists.ts';
@@ -28,7 +25,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .description('list inboxes that contain captured mail')
     .example('postrider sandbox inboxes')
     .runs((ctx) =>
-      printTable<InboxItem>(
+      printTable<Inbox>(
         ctx,
         '/sandbox/inboxes',
         ['INBOX', 'DOMAIN', 'MAILS', 'LATEST', 'SUBJECT'],
@@ -113,7 +110,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .option('--to <address>', 'send it to this address instead of its recipient')
     .example(`postrider sandbox release ${EXAMPLE_ID} --to me@example.net`)
     .asks(async (ctx, api, id: string, options: { to?: string }) => {
-      const body = await api.call<SentAgainAnswer>('POST', `${path(id)}/release`, { To: options.to });
+      const body = await api.call<Released>('POST', `${path(id)}/release`, { To: options.to });
       ctx.print(body, body.MessageID);
     });
 
@@ -124,7 +121,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .description('list sandbox rules, oldest first')
     .example('postrider sandbox rules list')
     .runs((ctx) =>
-      printTable<SandboxRuleItem>(
+      printTable<SandboxRule>(
         ctx,
         '/sandbox/rules',
         ['ID', 'DOMAIN', 'FOR', 'RESULT', 'USED', 'UNTIL'],
@@ -160,7 +157,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .option('--expires-in <seconds>', 'seconds until it ends')
     .example("postrider sandbox rules add Defer --domain example.com --recipient '*@slow.example' --defers 2")
     .makes(async (ctx, api, result: string, options: Options) => {
-      const body = await api.call<SandboxRuleItem>('POST', '/sandbox/rules', ruleOf(result, options));
+      const body = await api.call<SandboxRule>('POST', '/sandbox/rules', ruleOf(result, options));
       ctx.print(body, body.RuleID);
     });
 
@@ -242,7 +239,7 @@ function detailText(mail: CaptureDetail): string {
 }
 
 /** Every condition of a rule, all of which must hold. */
-function conditionsOf({ Recipient, Inbox, Subject, Tag }: SandboxRuleItem): string {
+function conditionsOf({ Recipient, Inbox, Subject, Tag }: SandboxRule): string {
   const named = Object.entries({ inbox: Inbox, subject: Subject, tag: Tag });
   const conditions = named.flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]));
   if (Recipient !== null) conditions.unshift(Recipient);

@@ -1,8 +1,5 @@
 /** `smtp …`: user names and passwords for SMTP submission. `create` prints the password once. */
-import type {
-  NewSmtpCredentialAnswer,
-  SmtpCredentialAnswer,
-} from '../listeners/http/operations/smtp-credentials.ts';
+import type { NewSmtpCredentialAnswer, SmtpCredential } from '../client/api-types.ts';
 import { everyItem } from './api-client.ts';
 import type { CommandGroup } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
@@ -46,7 +43,7 @@ export const smtpCommands: CommandGroup = (program) => {
     .description('list all user names, without their passwords')
     .example('postrider smtp list')
     .runs((ctx) =>
-      printMade<SmtpCredentialAnswer>(
+      printMade<SmtpCredential>(
         ctx,
         '/smtp-credentials',
         ['ID', 'USERNAME', 'DOMAIN', 'NAME', 'LIMITS', 'CREATED', 'EXPIRES', 'MADE BY'],
@@ -71,7 +68,7 @@ export const smtpCommands: CommandGroup = (program) => {
     )
     .example('postrider smtp remove smtp-d21dacdceb5c')
     .asks(async (ctx, api, name: string) => {
-      const known = await everyItem<SmtpCredentialAnswer>(api, '/smtp-credentials');
+      const known = await everyItem<SmtpCredential>(api, '/smtp-credentials');
       const id = known.find(({ Username }) => Username === name)?.CredentialID ?? name;
       await api.call('DELETE', `/smtp-credentials/${encodeURIComponent(id)}`);
       ctx.print({ Removed: id }, `Removed ${name}.`);

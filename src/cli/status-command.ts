@@ -1,5 +1,5 @@
 /** `status` lists the problems of the server and how to fix them; the exit code is 1 if one of them is a failure. */
-import type { AttentionAnswer, AttentionItem } from '../listeners/http/operations/attention-answer.ts';
+import type { Attention, AttentionItem } from '../client/api-types.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
 import { styled, wrapped } from './terminal.ts';
 
@@ -11,7 +11,7 @@ export const statusCommand: CommandGroup = (program) => {
     .description('show what needs attention, and what to do about it')
     .example('postrider status')
     .asks(async (ctx, api) => {
-      const asked = await api.call<AttentionAnswer>('GET', '/attention');
+      const asked = await api.call<Attention>('GET', '/attention');
       const own = api.alone === null ? [] : [notRunning(api.alone)];
       const answer = { ...asked, Items: [...own, ...asked.Items] };
       ctx.print(answer, statusText(ctx, answer));
@@ -29,7 +29,7 @@ function notRunning(folder: string): AttentionItem {
   };
 }
 
-function statusText(ctx: CommandContext, answer: AttentionAnswer): string {
+function statusText(ctx: CommandContext, answer: Attention): string {
   const { critical, normal, bulk } = answer.Waiting;
   const blocks = answer.Items.map((item) => itemText(ctx, item));
   if (blocks.length === 0)

@@ -1,10 +1,11 @@
 /** `suppress …`: the addresses that a sender domain does not send to; import and export as CSV. */
+
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
+import type { Suppression } from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import { csvLine } from '../lib/csv.ts';
 import { whyNot } from '../lib/why-not.ts';
-import type { SuppressionAnswer } from '../listeners/http/operations/suppressions.ts';
-import type { Page } from '../listeners/http/paging.ts';
 import { SUPPRESSION_REASONS } from '../model/suppression.ts';
 import { FIELDS } from '../policy/suppressions/import-presets.ts';
 import { EXISTING, pagesOf, queryOf } from './api-client.ts';
@@ -90,7 +91,7 @@ export const suppressCommands: CommandGroup = (program) => {
         Email: options.email,
         RecipientDomain: options.recipientDomain,
       });
-      const { Items } = await api.call<Page<SuppressionAnswer>>('GET', `/suppressions${query}`);
+      const { Items } = await api.call<Page<Suppression>>('GET', `/suppressions${query}`);
       const rows = Items.map((item) => [
         item.Email,
         item.Reason,
@@ -132,7 +133,7 @@ export const suppressCommands: CommandGroup = (program) => {
 /** Writes the entries to `file` or standard output; how many there were. */
 async function writeList(
   ctx: CommandContext,
-  pages: AsyncIterable<Page<SuppressionAnswer>>,
+  pages: AsyncIterable<Page<Suppression>>,
   file: string | undefined,
 ): Promise<number> {
   const out = file === undefined ? ctx.terminal.stdout : createWriteStream(file, { mode: 0o600 });

@@ -3,8 +3,8 @@
  * not understand. If it did not understand something or had to guess, it asks before it stores anything.
  */
 
+import type { SuppressionsAdded } from '../client/api-types.ts';
 import { systemClock } from '../lib/clock.ts';
-import type { SuppressionsAdded } from '../listeners/http/operations/suppressions.ts';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../model/suppression.ts';
 import {
   type ImportItem,

@@ -1,5 +1,5 @@
 /** `tail` prints events as they happen, until the server stops or the user interrupts it. */
-import type { StreamedEvent } from '../listeners/http/operations/event-stream.ts';
+import type { StreamedEvent } from '../client/api-types.ts';
 import { queryOf } from './api-client.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
 import { CommandError, jsonText, styled } from './terminal.ts';

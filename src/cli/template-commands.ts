@@ -1,9 +1,5 @@
 /** `template …`: stored texts with placeholders, created from files, and filled in to check them. */
-import type {
-  TemplateDetail,
-  TemplateRendering,
-  TemplateSummary,
-} from '../listeners/http/operations/templates.ts';
+import type { Template, TemplateRendering, TemplateSummary } from '../client/api-types.ts';
 import { EXISTING, queryOf } from './api-client.ts';
 import type { CommandGroup, ContextCommand } from './command.ts';
 import { readObject, readText } from './files.ts';
@@ -35,7 +31,7 @@ export const templateCommands: CommandGroup = (program) => {
     .runs(async (ctx, name: string, options: TextOptions & { domain?: string }) => {
       const texts = await textsOf(options);
       await ctx.withApi(async (api) => {
-        const body = await api.call<TemplateDetail>('POST', '/templates', {
+        const body = await api.call<Template>('POST', '/templates', {
           Name: name,
           Domain: options.domain,
           ...texts,
@@ -59,7 +55,7 @@ export const templateCommands: CommandGroup = (program) => {
       const texts = await textsOf(options, options.name !== undefined);
       const Version = options.ifVersion === undefined ? undefined : wholeNumber(options.ifVersion);
       await ctx.withApi(async (api) => {
-        const body = await api.call<TemplateDetail>('PUT', path(id), {
+        const body = await api.call<Template>('PUT', path(id), {
           Name: options.name,
           ...texts,
           Version,
@@ -89,7 +85,7 @@ export const templateCommands: CommandGroup = (program) => {
     .example('postrider template show 019ab0c1-7d3e-7000-8000-000000000000')
     .asks(async (ctx, api, id: string, options: { at?: string }) => {
       const query = queryOf({ Version: options.at });
-      const shown = await api.call<TemplateDetail>('GET', `${path(id)}${query}`);
+      const shown = await api.call<Template>('GET', `${path(id)}${query}`);
       ctx.print(
         shown,
         [

@@ -1,12 +1,12 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
 
-import type { MeAnswer } from '../listeners/http/operations/me.ts';
 import type {
+  Me,
   NewTokenAnswer,
   RevokedTokenAnswer,
   RotatedTokenAnswer,
-  TokenAnswer,
-} from '../listeners/http/operations/tokens.ts';
+  Token,
+} from '../client/api-types.ts';
 import { perPeriod } from '../model/quota.ts';
 import { LIFETIME_SECONDS, OVERLAP_SECONDS, PRESETS, SCOPES } from '../model/token.ts';
 import type { Api } from './api-client.ts';
@@ -75,7 +75,7 @@ export const tokenCommands: CommandGroup = (program) => {
     .description('list all tokens, without their text')
     .example('postrider token list')
     .runs((ctx) =>
-      printMade<TokenAnswer>(
+      printMade<Token>(
         ctx,
         '/tokens',
         ['ID', 'NAME', 'DOMAINS', 'RIGHTS', 'EXPIRES', 'LAST USED', 'MADE BY'],
@@ -97,7 +97,7 @@ export const tokenCommands: CommandGroup = (program) => {
     .description('show the limits of the token in use, and the quota and disk usage of each domain')
     .example('postrider token limits')
     .asks(async (ctx, api) => {
-      const me = await api.call<MeAnswer>('GET', '/me');
+      const me = await api.call<Me>('GET', '/me');
       ctx.print(me, limitsText(me));
     });
 
@@ -138,7 +138,7 @@ export const tokenCommands: CommandGroup = (program) => {
 };
 
 /** By the name of the preset where it has just its scopes, and what narrows them. */
-function rightsOf(token: TokenAnswer): string {
+function rightsOf(token: Token): string {
   const given = new Set<string>(token.Scopes);
   const preset = Object.entries(PRESETS).find(
     ([, scopes]) => scopes.length === given.size && scopes.every((scope) => given.has(scope)),
@@ -147,7 +147,7 @@ function rightsOf(token: TokenAnswer): string {
 }
 
 /** What a token or an SMTP user is narrowed to. */
-export function narrowedBy(of: Pick<TokenAnswer, 'Sandbox' | 'RateLimit' | 'IPAllowList'>): string[] {
+export function narrowedBy(of: Pick<Token, 'Sandbox' | 'RateLimit' | 'IPAllowList'>): string[] {
   return [
     ...(of.Sandbox ? ['sandbox'] : []),
     ...(of.RateLimit === null ? [] : [`${of.RateLimit}/s`]),
@@ -155,7 +155,7 @@ export function narrowedBy(of: Pick<TokenAnswer, 'Sandbox' | 'RateLimit' | 'IPAl
   ];
 }
 
-function limitsText({ Limits, Storage, Quotas }: MeAnswer): string {
+function limitsText({ Limits, Storage, Quotas }: Me): string {
   const limit = (value: number | null) => (value === null ? 'no limit' : String(value));
   const own = table([
     ['Sends a second', limit(Limits.SendsPerSecond)],
@@ -202,6 +202,6 @@ export async function validity(
   api: Pick<Api, 'call'>,
   { TokenID }: Pick<NewTokenAnswer, 'TokenID'>,
 ): Promise<string> {
-  const { ExpiresAt } = await api.call<TokenAnswer>('GET', `/tokens/${TokenID}`);
+  const { ExpiresAt } = await api.call<Token>('GET', `/tokens/${TokenID}`);
   return ExpiresAt === null ? 'valid until it is revoked' : `valid until ${ExpiresAt.slice(0, 10)}`;
 }

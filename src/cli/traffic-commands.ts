@@ -2,12 +2,18 @@
  * `queue path`, `queue try`, `queue hold`, `queue release`, `queue holds` and `override …`: why mail waits, and
  * holding it.
  */
+import type {
+  Hold,
+  Override,
+  Path,
+  PathsAnswer,
+  ReleaseAnswer,
+  Site,
+  TryAnswer,
+} from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import { parseDuration } from '../config/forms.ts';
 import { sleep, systemClock } from '../lib/clock.ts';
-import type { ReleaseAnswer } from '../listeners/http/operations/holds.ts';
-import type { PathsAnswer, SiteAnswer, TryAnswer } from '../listeners/http/operations/paths.ts';
-import type { HoldItem, OverrideItem, PathItem } from '../listeners/http/operations/traffic-items.ts';
-import type { Page } from '../listeners/http/paging.ts';
 import { LANES } from '../model/message.ts';
 import { EXISTING } from './api-client.ts';
 import { oneOf } from './arguments.ts';
@@ -20,7 +26,7 @@ import { holdsText, overridesText, relaysText, siteText, stateWord } from './tra
 const TRY_MS = 5_000;
 const LOOK_EVERY_MS = 200;
 
-type State = Pick<SiteAnswer, 'Paths' | 'Relays'>;
+type State = Pick<Site, 'Paths' | 'Relays'>;
 
 interface MatchOptions {
   from?: string;
@@ -41,7 +47,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
     .runs(async (ctx, site: string | undefined) => {
       if (site === undefined) return printPages(ctx, '/queue/paths', pathsText);
       await ctx.withApi(async (api) => {
-        const body = await api.call<SiteAnswer>('GET', `/queue/paths/${encodeURIComponent(site)}`);
+        const body = await api.call<Site>('GET', `/queue/paths/${encodeURIComponent(site)}`);
         ctx.print(body, ctx.asTyped(siteText(body)));
       }, EXISTING);
     });
@@ -92,7 +98,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
         throw new UsageError('name what to hold: --from, --to, --site, --priority, or --all');
       }
       await ctx.withApi(async (api) => {
-        const hold = await api.call<HoldItem>('POST', '/queue/hold', {
+        const hold = await api.call<Hold>('POST', '/queue/hold', {
           ...match,
           Reason: options.reason,
           Until: until,
@@ -128,7 +134,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
     .description('list holds: what is held, since when and why')
     .example('postrider queue holds')
     .runs((ctx) =>
-      printPages<Page<HoldItem>>(ctx, '/queue/holds', ({ Items }) =>
+      printPages<Page<Hold>>(ctx, '/queue/holds', ({ Items }) =>
         Items.length === 0 ? 'Nothing is held back.' : holdsText(Items),
       ),
     );
@@ -144,7 +150,7 @@ export const overrideCommands: CommandGroup = (program) => {
     .description('list overrides in force, with reason and end')
     .example('postrider override list')
     .runs((ctx) =>
-      printPages<Page<OverrideItem>>(ctx, '/overrides', ({ Items }) =>
+      printPages<Page<Override>>(ctx, '/overrides', ({ Items }) =>
         Items.length === 0 ? 'No override is in force.' : overridesText(Items),
       ),
     );
@@ -179,7 +185,7 @@ function tryText({ Tried, Due, Deferred, Paths }: TryAnswer, retry: string): str
 /** The state once each of the paths that were tried has got a result, or after `TRY_MS`. */
 async function triedState(
   state: () => Promise<State>,
-  before: readonly PathItem[],
+  before: readonly Path[],
   { Tried }: TryAnswer,
 ): Promise<State> {
   const endMs = systemClock.monotonicMs() + TRY_MS;
@@ -193,7 +199,7 @@ async function triedState(
 }
 
 /** What the far end said to a path since `before`; null: nothing yet. */
-function resultLine(path: PathItem, before: readonly PathItem[]): string | null {
+function resultLine(path: Path, before: readonly Path[]): string | null {
   const was = before.find(({ Site, Source }) => Site === path.Site && Source === path.Source);
   const { LastSuccess: taken, LastFailure: failed } = path;
   const isTaken = taken !== null && taken.At !== was?.LastSuccess?.At;
@@ -205,7 +211,7 @@ function resultLine(path: PathItem, before: readonly PathItem[]): string | null 
   return isTaken ? `Result: ${path.Site} accepted a message: ${taken.Text}` : null;
 }
 
-function pathLine(path: PathItem): string {
+function pathLine(path: Path): string {
   return `${path.Site}: ${stateWord(path)}${path.Reason === null ? '' : `, ${path.Reason}`}`;
 }
 

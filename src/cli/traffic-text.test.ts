@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import type { DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
+import type { DomainCheck } from '../client/api-types.ts';
 import { checkLines } from './check-text.ts';
 import { holdsText, stateWord } from './traffic-text.ts';
 
@@ -31,7 +31,7 @@ it('says of a hold without an end that it waits for a person', () => {
 
 it('says a fix once that several checks share', () => {
   const check = (name: string, fix: string) =>
-    ({ Name: name, Status: 'Unknown', Message: `No answer for ${name}.`, Fix: fix }) as DomainCheckItem;
+    ({ Name: name, Status: 'Unknown', Message: `No answer for ${name}.`, Fix: fix }) as DomainCheck;
   expect(
     checkLines(new PassThrough(), [check('a', 'Wait.'), check('b', 'Wait.'), check('c', 'Go.')]),
   ).toEqual([

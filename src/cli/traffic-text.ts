@@ -1,18 +1,11 @@
 /** Paths, overrides and holds as text for a terminal. Pure. */
 
-import type { SiteAnswer } from '../listeners/http/operations/paths.ts';
-import type {
-  HoldItem,
-  OverrideItem,
-  PathItem,
-  PathLimitItem,
-  RelayItem,
-} from '../listeners/http/operations/traffic-items.ts';
+import type { Hold, Override, Path, PathLimit, Relay, Site } from '../client/api-types.ts';
 import { table } from './terminal.ts';
 import { waitText } from './wait-text.ts';
 
 /** `queue path`: limits with their origin, state, reason, what waits. */
-export function siteText(answer: SiteAnswer): string {
+export function siteText(answer: Site): string {
   const blocks = answer.Paths.map(pathText);
   if (answer.Paths.length === 0) {
     blocks.push(`${answer.Site}: ${answer.Note}:`);
@@ -28,7 +21,7 @@ export function siteText(answer: SiteAnswer): string {
   return blocks.join('\n\n');
 }
 
-function pathText(path: PathItem): string {
+function pathText(path: Path): string {
   const name = [path.Site, ...(path.Source === '' ? [] : [`from ${path.Source}`])].join(' ');
   const { Open, Busy, Hanging, Opening } = path.Connections;
   const hanging = Hanging === 0 ? '' : `, ${Hanging} not answered for long`;
@@ -58,31 +51,31 @@ function pathText(path: PathItem): string {
 /**
  * One word for a list: `open` and `closed` are those of a circuit breaker, which many would read the other way round.
  */
-export function stateWord(path: Pick<PathItem, 'State' | 'WaitsFor'>): string {
+export function stateWord(path: Pick<Path, 'State' | 'WaitsFor'>): string {
   if (isBlocked(path)) return 'blocked';
   return path.State === 'closed' ? 'goes' : 'probing';
 }
 
-function stateText(path: PathItem): string {
+function stateText(path: Path): string {
   if (isBlocked(path)) return 'blocked';
   return path.State === 'closed' ? 'mail goes' : 'blocked; one message tests whether mail can be sent again';
 }
 
 /** Also by a suspension, and where no node sends from the source, which its circuit breaker does not know. */
-function isBlocked({ State, WaitsFor }: Pick<PathItem, 'State' | 'WaitsFor'>): boolean {
+function isBlocked({ State, WaitsFor }: Pick<Path, 'State' | 'WaitsFor'>): boolean {
   return State === 'open' || WaitsFor === 'suspended' || WaitsFor === 'no-node';
 }
 
-function waitingText({ Waiting }: PathItem): string {
+function waitingText({ Waiting }: Path): string {
   return `${Waiting.critical} critical, ${Waiting.normal} normal, ${Waiting.bulk} bulk waiting`;
 }
 
-function limitsText(limits: readonly PathLimitItem[]): string {
+function limitsText(limits: readonly PathLimit[]): string {
   const rows = limits.map((limit) => [limit.Name, String(limit.Value ?? 'no limit'), originText(limit)]);
   return table([['LIMIT', 'VALUE', 'FROM'], ...rows]);
 }
 
-function originText({ From, Detail, Until }: PathLimitItem): string {
+function originText({ From, Detail, Until }: PathLimit): string {
   if (From === 'data') return `shipped data, row ${Detail}`;
   if (From === 'user') return `shaping.json, row ${Detail}`;
   if (From === 'config') return `configuration, key ${Detail}`;
@@ -90,13 +83,13 @@ function originText({ From, Detail, Until }: PathLimitItem): string {
 }
 
 /** Relays that failed and are passed over. */
-export function relaysText(relays: readonly RelayItem[]): string {
+export function relaysText(relays: readonly Relay[]): string {
   const rows = relays.map((item) => [item.Relay, String(item.Failures), item.Until, item.Why]);
   return `Relays that failed, and when they are tried again:\n${table([['RELAY', 'FAILURES', 'UNTIL', 'WHY'], ...rows])}`;
 }
 
 /** A table of overrides with the reason of each. */
-export function overridesText(overrides: readonly OverrideItem[]): string {
+export function overridesText(overrides: readonly Override[]): string {
   const rows = overrides.map((item) => [
     item.OverrideID,
     `${item.Scope} ${item.Key}`,
@@ -108,7 +101,7 @@ export function overridesText(overrides: readonly OverrideItem[]): string {
 }
 
 /** A table of holds. */
-export function holdsText(holds: readonly HoldItem[]): string {
+export function holdsText(holds: readonly Hold[]): string {
   const rows = holds.map((hold) => [
     hold.HoldID,
     hold.SenderDomain ?? '*',

@@ -1,7 +1,7 @@
 /**
  * `user …`: the people who sign in to the dashboard. A password is asked for, read, or generated and printed once.
  */
-import type { PersonAnswer } from '../listeners/http/operations/people.ts';
+import type { Person } from '../client/api-types.ts';
 import { MEMBER_PRESETS, ROLES } from '../model/person.ts';
 import { type Api, everyItem } from './api-client.ts';
 import { oneOf } from './arguments.ts';
@@ -46,7 +46,7 @@ export const userCommands: CommandGroup = (program) => {
     .runs(async (ctx, email: string, options: AddOptions) => {
       const password = options.password ? await passwordFor(ctx, options.generate) : undefined;
       await ctx.withApi(async (api) => {
-        const person = await api.call<PersonAnswer>('POST', '/people', {
+        const person = await api.call<Person>('POST', '/people', {
           Email: email,
           Password: password,
           Role: options.role,
@@ -68,7 +68,7 @@ export const userCommands: CommandGroup = (program) => {
     .description('list all people')
     .example('postrider user list')
     .runs((ctx) =>
-      printTable<PersonAnswer>(
+      printTable<Person>(
         ctx,
         '/people',
         ['ID', 'EMAIL', 'ROLE', 'DOMAINS', 'LAST SIGN-IN'],
@@ -91,7 +91,7 @@ export const userCommands: CommandGroup = (program) => {
     .asks(async (ctx, api, email: string, options: { generate?: boolean }) => {
       const { PersonID } = await personOf(ctx, api, email);
       const password = await passwordFor(ctx, options.generate);
-      const body = await api.call<PersonAnswer>('PUT', `/people/${PersonID}/password`, {
+      const body = await api.call<Person>('PUT', `/people/${PersonID}/password`, {
         Password: password,
       });
       ctx.terminal.stderr.write(`The password of ${email} is set.\n`);
@@ -156,8 +156,8 @@ export const userCommands: CommandGroup = (program) => {
     });
 };
 
-async function personOf(ctx: CommandContext, api: Api, email: string): Promise<PersonAnswer> {
-  const people = await everyItem<PersonAnswer>(api, '/people');
+async function personOf(ctx: CommandContext, api: Api, email: string): Promise<Person> {
+  const people = await everyItem<Person>(api, '/people');
   const found = people.find(({ Email, PersonID }) => Email === email.toLowerCase() || PersonID === email);
   if (found !== undefined) return found;
   throw new CommandError(`there is no person "${email}"; see: ${ctx.command('user list')}`);
@@ -168,6 +168,6 @@ async function passwordFor(ctx: CommandContext, isGenerated: boolean | undefined
 }
 
 /** A generated password is printed alone, so that scripts can capture it. */
-function printPassword(ctx: CommandContext, person: PersonAnswer, password: string | null): void {
+function printPassword(ctx: CommandContext, person: Person, password: string | null): void {
   ctx.print(password === null ? person : { ...person, Password: password }, password ?? '');
 }

@@ -1,7 +1,7 @@
 /** `warmup` shows the warm-up step of each new source at each provider; `warmup plan` prints the calendar of a warm-up. */
 
-import type { WarmupItem } from '../listeners/http/operations/operator.ts';
-import type { Page } from '../listeners/http/paging.ts';
+import type { Warmup } from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import { warmupPlan } from '../policy/limits/warmup/plan.ts';
 import type { CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
@@ -57,7 +57,7 @@ export const warmupCommands: CommandGroup = (program) => {
     });
 };
 
-function stateText({ Items }: Page<WarmupItem>): string {
+function stateText({ Items }: Page<Warmup>): string {
   return tableOf(
     ['SOURCE', 'PROVIDER', 'BUDGET', 'LAST 24 H', 'DEFERRED TODAY', 'BLOCKED TODAY', 'LAST MESSAGE'],
     Items.map((item) => [

@@ -1,16 +1,14 @@
 /** `webhook …`: webhooks of a domain. */
 import type {
+  NewWebhookAnswer,
   ReplayAnswer,
   WebhookCall,
   WebhookCallDetail,
-} from '../listeners/http/operations/webhook-calls.ts';
-import type {
-  NewWebhookAnswer,
   WebhookDetail,
   WebhookSecretAnswer,
   WebhookTest,
-} from '../listeners/http/operations/webhooks.ts';
-import type { Page } from '../listeners/http/paging.ts';
+} from '../client/api-types.ts';
+import type { Page } from '../client/many.ts';
 import { WEBHOOK_TOKENS } from '../model/event.ts';
 import { EXISTING, pagesOf, portionsOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom } from './arguments.ts';

@@ -682,6 +682,27 @@ export type EmailAttachment = {
   ContentId?: number | string;
 };
 
+export type EraseAnswer = {
+  /** Messages in which the person stood */
+  Messages: number;
+  /** Events in which the address was masked */
+  Events: number;
+  /** Messages of which something had to stay until a copy under way is final */
+  Pending: number;
+  /** How much of the work is done, 0 to 1 */
+  Share: number;
+  /** `After` of the next request; null = all is done */
+  NextCursor: string | null;
+};
+
+export type ErasePersonRequest = {
+  Email: string;
+  /** Messages looked at by this request, or events of no message; all where left out */
+  Limit?: number;
+  /** `NextCursor` of the request before */
+  After?: string;
+};
+
 export type GoToIdentityProviderRequest = {
   /** Prove again who one is, also where the provider knows the browser: for what a session may not do later */
   Again?: boolean;
@@ -1052,6 +1073,16 @@ export type PathLimit = {
 export type PathWord = {
   At: string;
   Text: string;
+};
+
+export type PathsAnswer = {
+  Items: readonly Path[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+  /** Those that failed, on every page */
+  Relays: readonly Relay[];
 };
 
 export type Person = {
@@ -2334,6 +2365,12 @@ export interface Queries {
     Domain?: string;
     /** Only this server, or only its domains */
     Part?: 'server' | 'domains';
+  };
+  listPaths: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
   };
   listHolds: {
     /** Sender domain that the hold names */

@@ -4,7 +4,7 @@ import { type StreamedEvent, streamedEvents } from './event-stream.ts';
 import type { PageRequest } from './requests.ts';
 
 /** A page of a list; `NextCursor` is null on the last one. */
-interface Page<Item> {
+export interface Page<Item> {
   Items: readonly Item[];
   HasMore: boolean;
   NextCursor: string | null;

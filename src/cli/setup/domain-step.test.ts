@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import type { Domain } from '../../client/api-types.ts';
 import { sleep } from '../../lib/clock.ts';
 import { createVirtualClock } from '../../lib/virtual-clock.ts';
-import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
 import { waitUntilVerified } from './domain-step.ts';
 
 const domain = (Status: string, ...missing: string[]) =>
@@ -9,7 +9,7 @@ const domain = (Status: string, ...missing: string[]) =>
     Domain: 'example.com',
     Status,
     Checks: missing.map((Host) => ({ Host, Status: 'Failed', BlocksSending: true })),
-  }) as unknown as DomainAnswer;
+  }) as unknown as Domain;
 
 it('looks again until the records are there, and says only once what is missing', async () => {
   const clock = createVirtualClock();

@@ -2,10 +2,10 @@
  * The sender domain: added through the API as by `domain add`, its records shown, and looked up until they are
  * published. Ctrl-C ends the wait; a later `setup` continues there.
  */
+
 import { readFile, stat } from 'node:fs/promises';
+import type { Doctor, Domain } from '../../client/api-types.ts';
 import { type Clock, sleep, systemClock } from '../../lib/clock.ts';
-import type { DoctorAnswer } from '../../listeners/http/operations/doctor.ts';
-import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
 import { type Api, everyItem } from '../api-client.ts';
 import { checkLines } from '../check-text.ts';
 import { refuseExisting, writeText } from '../files.ts';
@@ -17,10 +17,10 @@ import type { Setup } from './setup.ts';
 const EVERY_MS = 11_000;
 
 /** The domain as it stands at the end. */
-export async function addDomain(setup: Setup, api: Api, name: string): Promise<DomainAnswer> {
+export async function addDomain(setup: Setup, api: Api, name: string): Promise<Domain> {
   const { ask, options, report, terminal } = setup;
-  const there = (await everyItem<DomainAnswer>(api, '/domains')).find(({ Domain }) => Domain === name);
-  const added = there ?? (await api.call<DomainAnswer>('POST', '/domains', { Domain: name }));
+  const there = (await everyItem<Domain>(api, '/domains')).find(({ Domain }) => Domain === name);
+  const added = there ?? (await api.call<Domain>('POST', '/domains', { Domain: name }));
   let domain = await setup.during(`Looking up the records of ${name}`, lookUp(api, added));
   if (domain.Status !== 'Verified') {
     setup.say(`\n${recordsText(terminal.stderr, domain)}\n`);
@@ -53,17 +53,17 @@ export async function addDomain(setup: Setup, api: Api, name: string): Promise<D
 }
 
 /** The result of a check now, or of the last one if it was made a moment ago. */
-async function lookUp(api: Api, { Domain }: DomainAnswer): Promise<DomainAnswer> {
+async function lookUp(api: Api, { Domain }: Domain): Promise<Domain> {
   const path = `/domains/${encodeURIComponent(Domain)}`;
   try {
-    return await api.call<DomainAnswer>('POST', `${path}/verify`);
+    return await api.call<Domain>('POST', `${path}/verify`);
   } catch (cause) {
     if (!(cause instanceof CommandError)) throw cause;
-    return await api.call<DomainAnswer>('GET', path);
+    return await api.call<Domain>('GET', path);
   }
 }
 
-function recordTable({ DnsRecords }: DomainAnswer): string {
+function recordTable({ DnsRecords }: Domain): string {
   return table([
     ['FOR', 'TYPE', 'HOST', 'NEEDED', 'SEEN'],
     ...DnsRecords.map(({ Purpose, Type, Host, Need, Status }) => [
@@ -78,7 +78,7 @@ function recordTable({ DnsRecords }: DomainAnswer): string {
 
 async function writeZone(setup: Setup, api: Api, name: string, file: string): Promise<void> {
   const query = `?Domain=${encodeURIComponent(name)}`;
-  const answer = await setup.during('', api.call<DoctorAnswer>('GET', `/doctor${query}`));
+  const answer = await setup.during('', api.call<Doctor>('GET', `/doctor${query}`));
   const text = answer.Domains[0]?.Zone ?? '';
   // A second run finds the file of the first. A pipe has no end to read to.
   const isFile = (await stat(file).catch(() => null))?.isFile() === true;
@@ -92,11 +92,11 @@ async function writeZone(setup: Setup, api: Api, name: string, file: string): Pr
 /** Looks up the records repeatedly, and says what is missing whenever that changes. Returns the verified domain. */
 export async function waitUntilVerified(params: {
   clock: Clock;
-  domain: DomainAnswer;
-  lookUp(): Promise<DomainAnswer>;
+  domain: Domain;
+  lookUp(): Promise<Domain>;
   show(text: string): void;
   pause(ms: number): Promise<void>;
-}): Promise<DomainAnswer> {
+}): Promise<Domain> {
   const { clock, lookUp, show, pause } = params;
   let { domain } = params;
   let shown = '';

@@ -2,9 +2,8 @@
  * A test mail to an address of the operator: sent like any mail, with the reply of the far end and a list of what it
  * checks.
  */
+import type { Domain, MessageWithContents } from '../../client/api-types.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
-import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
-import type { MessageDetail } from '../../listeners/http/operations/messages.ts';
 import type { Api } from '../api-client.ts';
 import { checkLines } from '../check-text.ts';
 import { printable } from '../terminal.ts';
@@ -35,12 +34,7 @@ export async function chooseRecipient(setup: Setup): Promise<string | null> {
 }
 
 /** Whether it was delivered. */
-export async function sendTestMail(
-  setup: Setup,
-  api: Api,
-  domain: DomainAnswer,
-  to: string,
-): Promise<boolean> {
+export async function sendTestMail(setup: Setup, api: Api, domain: Domain, to: string): Promise<boolean> {
   const { terminal, report } = setup;
   const { MessageID } = await api.call<{ MessageID: string }>('POST', '/email', {
     From: { email: `postrider@${domain.Domain}`, name: 'postrider' },
@@ -65,10 +59,10 @@ export async function sendTestMail(
 }
 
 /** The only recipient, once there is a result for it, or after a minute. */
-async function settled(api: Api, id: string): Promise<MessageDetail['Recipients'][number]> {
+async function settled(api: Api, id: string): Promise<MessageWithContents['Recipients'][number]> {
   const endMs = systemClock.monotonicMs() + LONGEST_MS;
   for (;;) {
-    const { Recipients } = await api.call<MessageDetail>('GET', `/email/${id}`);
+    const { Recipients } = await api.call<MessageWithContents>('GET', `/email/${id}`);
     const [recipient] = Recipients;
     if (recipient === undefined) throw new Error(`message ${id} has no recipient`);
     if (!OPEN.includes(recipient.Status) || systemClock.monotonicMs() > endMs) return recipient;

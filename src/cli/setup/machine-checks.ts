@@ -1,5 +1,5 @@
 /** The doctor's checks of this machine with the answers so far. */
-import type { DomainCheckItem } from '../../listeners/http/operations/domain-checks.ts';
+import type { DomainCheck } from '../../client/api-types.ts';
 import type { Setup } from './setup.ts';
 
 /**
@@ -11,7 +11,7 @@ export async function machineChecks(
   what: string,
   wanted: (name: string) => boolean,
   ownDomains: readonly string[] = [],
-): Promise<readonly DomainCheckItem[]> {
+): Promise<readonly DomainCheck[]> {
   const { examineMachine } = await import('../../preflight.ts');
   const checks = (await setup.during(what, examineMachine(setup.load(), ownDomains))).filter(({ Name }) =>
     wanted(Name),

@@ -2,12 +2,13 @@
  * The names: the sender domain, and the host name that this server uses in EHLO. For direct delivery the doctor's checks of the
  * machine follow: port 25, forward and reverse DNS, SPF of the host name, block lists.
  */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { domainToASCII } from 'node:url';
+import type { Domain } from '../../client/api-types.ts';
 import { domainText } from '../../config/forms.ts';
 import { DATA_FILES } from '../../lib/data-files.ts';
-import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
 import { everyItem } from '../api-client.ts';
 import { checkLines } from '../check-text.ts';
 import { UsageError } from '../terminal.ts';
@@ -23,7 +24,7 @@ export async function chooseDomain(setup: Setup, given: string | undefined): Pro
     return domainToASCII(given);
   }
   const before = existsSync(join(data, DATA_FILES.database))
-    ? await setup.withApi((api) => everyItem<DomainAnswer>(api, '/domains'))
+    ? await setup.withApi((api) => everyItem<Domain>(api, '/domains'))
     : [];
   if (before.length > 1 && !ask.asks) return null;
   const text = await ask.text({

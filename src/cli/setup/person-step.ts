@@ -1,5 +1,5 @@
 /** The first person who signs in to the dashboard, as operator, with a password that is shown once. */
-import type { PersonAnswer } from '../../listeners/http/operations/people.ts';
+import type { Person } from '../../client/api-types.ts';
 import { type Api, everyItem } from '../api-client.ts';
 import { generatedPassword } from '../password.ts';
 import { addressProblem } from './ask.ts';
@@ -8,7 +8,7 @@ import type { Setup } from './setup.ts';
 /** If there are people already, nothing is done, unless a flag names another one. */
 export async function addPerson(setup: Setup, api: Api): Promise<void> {
   const { ask, options, report } = setup;
-  const there = await everyItem<PersonAnswer>(api, '/people');
+  const there = await everyItem<Person>(api, '/people');
   const named = options.person?.toLowerCase();
   if (
     named === undefined
@@ -27,7 +27,7 @@ export async function addPerson(setup: Setup, api: Api): Promise<void> {
     }));
   if (email === '-') return;
   const password = generatedPassword();
-  const { Email } = await api.call<PersonAnswer>('POST', '/people', {
+  const { Email } = await api.call<Person>('POST', '/people', {
     Email: email,
     Password: password,
     Role: 'operator',

@@ -1,7 +1,7 @@
 /** What every step of `setup` gets, and the results that steps pass to each other. */
+import type { DomainCheck } from '../../client/api-types.ts';
 import type { ConfigKey } from '../../config/table.ts';
 import type { LoadedConfig } from '../../config.ts';
-import type { DomainCheckItem } from '../../listeners/http/operations/domain-checks.ts';
 import type { Api } from '../api-client.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Ask } from './ask.ts';
@@ -26,7 +26,7 @@ export interface SetupReport {
   DataFolder: string;
   /** Files that were written, with their full paths. */
   Written: string[];
-  Checks: DomainCheckItem[];
+  Checks: DomainCheck[];
   Domain: { Domain: string; Status: string; DnsRecords: readonly object[] } | null;
   Token: string | null;
   Person: { Email: string; Password: string } | null;

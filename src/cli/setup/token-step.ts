@@ -2,7 +2,7 @@
  * The first token of an application, which may send for the domain. It is shown once. If there is one already, none
  * is created.
  */
-import type { NewTokenAnswer, TokenAnswer } from '../../listeners/http/operations/tokens.ts';
+import type { NewTokenAnswer, Token } from '../../client/api-types.ts';
 import { type Api, everyItem } from '../api-client.ts';
 import { validity } from '../token-commands.ts';
 import type { Setup } from './setup.ts';
@@ -12,7 +12,7 @@ const NAME = 'setup';
 export async function makeToken(setup: Setup, api: Api, domain: string): Promise<void> {
   const { ask, options, report } = setup;
   if (options.token === false) return;
-  const there = (await everyItem<TokenAnswer>(api, '/tokens')).some(
+  const there = (await everyItem<Token>(api, '/tokens')).some(
     ({ Domains, RevokedAt }) => RevokedAt === null && Domains.includes(domain),
   );
   if (there) {

@@ -71,9 +71,7 @@ export const bounce = z
   })
   .meta({ id: 'Bounce', description: 'Why a delivery did not succeed' });
 
-export type NamedAddress = Answer<typeof namedAddress>;
-
 /** A mailbox in the API's spelling. */
-export function toNamedAddress(mailbox: Mailbox): NamedAddress {
+export function toNamedAddress(mailbox: Mailbox): Answer<typeof namedAddress> {
   return { Name: mailbox.name, Email: mailbox.address };
 }

@@ -29,8 +29,6 @@ const auditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 
-export type AuditAnswer = Answer<typeof auditEntry>;
-
 const PAGES = paging('audit', z.uuid());
 /** Entries that one read looks at. */
 const LOOK = 2_000;
@@ -68,7 +66,7 @@ export function auditOperation({ store }: ApiParts): ApiRoute {
   });
 }
 
-function toAnswer(entry: AuditEntry): AuditAnswer {
+function toAnswer(entry: AuditEntry): Answer<typeof auditEntry> {
   return {
     AuditID: entry.id,
     Time: isoTime(entry.at),

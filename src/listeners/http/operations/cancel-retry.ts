@@ -38,9 +38,6 @@ const retryAnswer = z
   })
   .meta({ id: 'RetryAnswer' });
 
-export type CancelAnswer = Answer<typeof cancelAnswer>;
-export type RetryAnswer = Answer<typeof retryAnswer>;
-
 export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): readonly ApiRoute[] {
   const { store, clock, random } = deps;
 

@@ -59,9 +59,6 @@ const resendAnswer = z
   })
   .meta({ id: 'ResendAnswer' });
 
-export type CauseItem = Answer<typeof causeItem>;
-export type ResendAnswer = Answer<typeof resendAnswer>;
-
 const COUNT_UP_TO = 10_000;
 /** Recipients that one request queues again, or examines if many are left out: about a second. */
 const MAX_RESENT = 2_000;
@@ -157,7 +154,11 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
   }
 
   /** `paths`: gets the names of those that are blocked for its recipients. */
-  async function resend(id: number, from: number, paths: Set<string>): Promise<Omit<ResendAnswer, 'Opened'>> {
+  async function resend(
+    id: number,
+    from: number,
+    paths: Set<string>,
+  ): Promise<Omit<Answer<typeof resendAnswer>, 'Opened'>> {
     const left = { Suppressed: 0, ContentGone: 0, Moved: 0 };
     let queued = 0;
     let afterId = from;
@@ -237,7 +238,7 @@ function byMessage(
   return groups;
 }
 
-function toItem(cause: CauseView, behind: number): CauseItem {
+function toItem(cause: CauseView, behind: number): Answer<typeof causeItem> {
   const facts = isCategory(cause.category) ? categoryFacts(cause.category) : null;
   return {
     CauseID: cause.id,

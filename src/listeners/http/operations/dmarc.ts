@@ -68,7 +68,7 @@ const dmarcAnswer = z
   })
   .meta({ id: 'DmarcSummary', description: 'What receivers counted, by DMARC aggregate reports' });
 
-export type DmarcAnswer = Answer<typeof dmarcAnswer>;
+type DmarcAnswer = Answer<typeof dmarcAnswer>;
 
 const DAY_MS = 86_400_000;
 /** Reports read at once. */

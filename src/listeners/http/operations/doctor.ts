@@ -33,9 +33,6 @@ const doctorAnswer = z
   })
   .meta({ id: 'Doctor' });
 
-export type DoctorDomainItem = Answer<typeof doctorDomain>;
-export type DoctorAnswer = Answer<typeof doctorAnswer>;
-
 /** Domains checked per call; others are shown with their last result. */
 const MAX_EXAMINED = 50;
 const PARTS = ['server', 'domains'] as const;
@@ -98,7 +95,7 @@ export function doctorOperations({ domains, doctor, clock }: ApiParts): readonly
     return result;
   }
 
-  function toItem(domain: Domain): DoctorDomainItem {
+  function toItem(domain: Domain): Answer<typeof doctorDomain> {
     return {
       Domain: domain.name,
       Status: domain.status,

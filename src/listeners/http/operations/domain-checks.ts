@@ -59,12 +59,11 @@ export const alignment = z
   });
 
 export type DomainCheckItem = Answer<typeof check>;
-export type DomainChangeItem = Answer<typeof change>;
 
 const STATUS = { ok: 'Ok', unknown: 'Unknown', warn: 'Warning', fail: 'Failed' } as const;
 
 /** What changed between checks lately, newest first. */
-export function changeItems(domain: Domain): DomainChangeItem[] {
+export function changeItems(domain: Domain): Answer<typeof change>[] {
   return readChanges(domain.changes).map((change) => ({
     Name: change.id,
     From: change.from === null ? null : STATUS[change.from],

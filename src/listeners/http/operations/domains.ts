@@ -109,10 +109,6 @@ const domainAnswer = z
   })
   .meta({ id: 'Domain' });
 
-export type DnsRecordItem = Answer<typeof dnsRecord>;
-export type DomainReturns = Answer<typeof returns>;
-export type DomainAnswer = Answer<typeof domainAnswer>;
-
 const VERIFY_EVERY_MS = 10_000;
 /** Each asks for dozens of records, which all wait where the name servers of a domain do not answer; deliveries ask, too. */
 const CHECKS = { perToken: 5, perTenant: 5, total: 20 };
@@ -311,7 +307,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
     checkedAtMs.set(name, now);
   }
 
-  function toAnswer(domain: Domain): DomainAnswer {
+  function toAnswer(domain: Domain): Answer<typeof domainAnswer> {
     const found = checksOf(domain) ?? [];
     const checks = found.map(toCheckItem);
     const records = domains.records(domain);
@@ -328,7 +324,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       HeldFrom: isoTimeOrNull(heldFrom(domain)),
       LastCheckedAt: isoTimeOrNull(domain.lastCheckedAt),
       DnsRecords: records.map(
-        (record): DnsRecordItem => ({
+        (record): Answer<typeof dnsRecord> => ({
           Type: record.Type,
           Host: record.Host,
           Value: record.Value,
@@ -395,7 +391,7 @@ function toKey({ selector, role, createdAt, retiredAt }: DkimKey): Answer<typeof
 
 const LEVELS = { ok: 'Ok', warn: 'Warn', hold: 'Hold' } as const;
 
-function toReturns(standing: GuardStanding | null): DomainReturns | null {
+function toReturns(standing: GuardStanding | null): Answer<typeof returns> | null {
   if (standing === null) return null;
   return {
     Level: LEVELS[standing.level],

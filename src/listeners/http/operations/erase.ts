@@ -27,7 +27,7 @@ const eraseAnswer = z
   })
   .meta({ id: 'EraseAnswer' });
 
-export type EraseAnswer = Answer<typeof eraseAnswer>;
+type EraseAnswer = Answer<typeof eraseAnswer>;
 
 /** Behind which message; behind which event of no message; or what comes after the last one. */
 const PLACE = z.union([

@@ -29,8 +29,6 @@ const streamedEvent = z
   })
   .meta({ id: 'StreamedEvent', description: 'The `data` of one server-sent event' });
 
-export type StreamedEvent = Answer<typeof streamedEvent>;
-
 const EVENTS_AT_ONCE = 100;
 /** Events that one read looks at. */
 const LOOK = 4_000;

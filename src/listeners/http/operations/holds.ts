@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { aLabels, toALabelDomain } from '../../../mail/address.ts';
 import { LANES, type Lane } from '../../../model/message.ts';
 import type { Hold, HoldMatch } from '../../../policy/limits/holds.ts';
-import { type Answer, count, pageOf } from '../answer-schemas.ts';
+import { count, pageOf } from '../answer-schemas.ts';
 import { instant } from '../body/instant.ts';
 import { ONE_LINE } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
@@ -21,8 +21,6 @@ import { holdItem, toHold } from './traffic-items.ts';
 const releaseAnswer = z
   .object({ Released: count.describe('Holds that were ended') })
   .meta({ id: 'ReleaseAnswer' });
-
-export type ReleaseAnswer = Answer<typeof releaseAnswer>;
 
 const MAX_REASON = 400;
 const PAGES = paging('holds', z.string());

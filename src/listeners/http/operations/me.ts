@@ -85,7 +85,6 @@ const meAnswer = z
   })
   .meta({ id: 'Me' });
 
-export type MeAnswer = Answer<typeof meAnswer>;
 export type SubmissionPort = Answer<typeof submissionPort>;
 
 /** Domains that GET /me names; a caller with more asks GET /domains. */

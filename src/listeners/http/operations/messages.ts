@@ -143,8 +143,7 @@ const messageWithContents = z
   })
   .meta({ id: 'MessageWithContents' });
 
-export type MessageSummary = Answer<typeof messageSummary>;
-export type MessageDetail = Answer<typeof messageDetail>;
+type MessageSummary = Answer<typeof messageSummary>;
 
 /** Rows that may have a status; the exact status is compared afterwards. */
 const ROWS_OF: Readonly<Record<StatusWord, Pick<MessageFilter, 'states' | 'waiting' | 'route' | 'mixed'>>> = {
@@ -321,7 +320,7 @@ function withReasons(
 }
 
 /** A message with its recipients, as they are at `now`. */
-export function toDetail(message: MessageView, caller: Caller, now: number): MessageDetail {
+export function toDetail(message: MessageView, caller: Caller, now: number): Answer<typeof messageDetail> {
   // Causes are shared by all sender domains, so they are shown only to callers that may see all of them.
   const showCauses = caller.domains.includes('*');
   return {

@@ -44,7 +44,7 @@ const nodeItem = z
   })
   .meta({ id: 'Node' });
 
-export type NodeItem = Answer<typeof nodeItem>;
+type NodeItem = Answer<typeof nodeItem>;
 
 /** Five missed heartbeats (pipeline/queue/membership.ts). */
 const SILENT_MS = 15_000;

@@ -85,8 +85,6 @@ const configAnswer = z
   .meta({ id: 'ConfigAnswer' });
 
 export type QueueItem = Answer<typeof queueItem>;
-export type QueueAnswer = Answer<typeof queueAnswer>;
-export type WarmupItem = Answer<typeof warmupItem>;
 export type ConfigAnswer = Answer<typeof configAnswer>;
 
 const MINUTE_MS = 60_000;
@@ -177,7 +175,7 @@ export function operatorOperations(deps: {
   ];
 }
 
-function toWarmupItem(view: WarmupView): WarmupItem {
+function toWarmupItem(view: WarmupView): Answer<typeof warmupItem> {
   return {
     Source: view.source,
     Provider: view.provider,

@@ -72,10 +72,6 @@ const siteAnswer = z
   })
   .meta({ id: 'Site' });
 
-export type PathsAnswer = Answer<typeof pathsAnswer>;
-export type TryAnswer = Answer<typeof tryAnswer>;
-export type SiteAnswer = Answer<typeof siteAnswer>;
-
 const PAGES = paging('paths', z.string());
 const MAX_QUEUES = 1_000;
 const ROWS_PER_QUEUE = 1_000;
@@ -173,7 +169,7 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
     });
   }
 
-  async function siteOf(site: string): Promise<SiteAnswer> {
+  async function siteOf(site: string): Promise<Answer<typeof siteAnswer>> {
     const paths = traffic.paths().filter((path) => goesBy(path, site));
     const host = domainOf(site);
     const domains = new Set<string>(paths.flatMap((path) => path.domains));

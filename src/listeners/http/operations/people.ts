@@ -35,7 +35,7 @@ const personAnswer = z
   })
   .meta({ id: 'Person' });
 
-export type PersonAnswer = Answer<typeof personAnswer>;
+type PersonAnswer = Answer<typeof personAnswer>;
 
 const PAGES = paging('people', z.uuid());
 const MAX_DOMAINS = 100;

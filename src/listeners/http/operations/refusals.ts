@@ -30,8 +30,6 @@ const refusalItem = z
   })
   .meta({ id: 'Refusal' });
 
-export type RefusalItem = Answer<typeof refusalItem>;
-
 const PAGES = paging('refusals', z.string());
 
 export function refusalOperations({ refusals }: ApiParts): readonly ApiRoute[] {
@@ -54,7 +52,7 @@ export function refusalOperations({ refusals }: ApiParts): readonly ApiRoute[] {
   ];
 }
 
-function toItem(row: Refusal): RefusalItem {
+function toItem(row: Refusal): Answer<typeof refusalItem> {
   return {
     RefusalID: row.id,
     Time: isoTime(row.at),

@@ -52,8 +52,6 @@ const ruleItem = z
   })
   .meta({ id: 'SandboxRule' });
 
-export type SandboxRuleItem = Answer<typeof ruleItem>;
-
 const REPLIED: ReadonlySet<RuleResult> = new Set(['bounce', 'softbounce', 'defer']);
 const DAY_SECONDS = 86_400;
 const MAX_DELAY_MS = 3_600_000;
@@ -233,7 +231,7 @@ function replyOf(
   return { code, enhanced, text: body.Text ?? 'Simulated by a rule' };
 }
 
-function toItem(rule: SandboxRule): SandboxRuleItem {
+function toItem(rule: SandboxRule): Answer<typeof ruleItem> {
   return {
     RuleID: rule.id,
     Domain: rule.domain,

@@ -11,7 +11,7 @@ import type { Caller } from '../../../model/submission.ts';
 import { lineOf, sharersOf } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
-import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
+import { count, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -43,8 +43,6 @@ const spamAnswer = z
     Rules: z.array(z.object({ Name: z.string(), Points: z.number(), Description: z.string() })),
   })
   .meta({ id: 'SpamReport' });
-
-export type InboxItem = Answer<typeof inboxItem>;
 
 /** Copies that one transaction removes: some milliseconds. */
 const DELETED_AT_ONCE = 100;

@@ -31,8 +31,6 @@ import { ownDomains, ownMessage } from '../tenancy.ts';
 
 const sentAgain = z.object({ MessageID: z.uuid() }).meta({ id: 'Released' });
 
-export type SentAgainAnswer = Answer<typeof sentAgain>;
-
 /** Members that both operations have. */
 const SENT_AGAIN = {
   scope: 'email:send',
@@ -64,7 +62,7 @@ function sendAgain(
     const given = { caller: request.caller, idempotency: key, ...(await wanted()) };
     const result = await deps.acceptance.release(given);
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
-    const answer: SentAgainAnswer = { MessageID: result.messageId };
+    const answer: Answer<typeof sentAgain> = { MessageID: result.messageId };
     return json(answer, 200, { location: `${BASE}/email/${result.messageId}` });
   });
 }

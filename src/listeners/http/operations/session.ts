@@ -51,7 +51,7 @@ const openSession = z
   })
   .meta({ id: 'OpenSession' });
 
-export type SessionAnswer = Answer<typeof sessionAnswer>;
+type SessionAnswer = Answer<typeof sessionAnswer>;
 
 const CODE = z.string({ error: 'a code is required' }).max(40);
 const SIGN_IN = z.object({

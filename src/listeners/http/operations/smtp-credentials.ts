@@ -38,9 +38,6 @@ const newSmtpCredentialAnswer = z
   .object({ ...credential, Password: z.string().describe('Shown this once') })
   .meta({ id: 'NewSmtpCredentialAnswer' });
 
-export type SmtpCredentialAnswer = Answer<typeof smtpCredential>;
-export type NewSmtpCredentialAnswer = Answer<typeof newSmtpCredentialAnswer>;
-
 const PAGES = paging('smtp-credentials', z.uuid());
 
 const NEW_CREDENTIAL = z.object({
@@ -127,7 +124,7 @@ export function smtpCredentialOperations({
   ];
 }
 
-function toAnswer(credential: SmtpCredential): SmtpCredentialAnswer {
+function toAnswer(credential: SmtpCredential): Answer<typeof smtpCredential> {
   return {
     CredentialID: credential.id,
     Username: credential.username,

@@ -56,10 +56,6 @@ const suppressionsAdded = z
   .object({ Added: count, Existing: count.describe('Were in force already and were left alone') })
   .meta({ id: 'SuppressionsAdded' });
 
-export type SuppressionAnswer = Answer<typeof suppression>;
-export type SuppressionDetail = Answer<typeof suppressionDetail>;
-export type SuppressionsAdded = Answer<typeof suppressionsAdded>;
-
 const ITEM = propertyTable(['Email', 'Reason', 'Note', 'ExpiresAt']);
 
 const item = z.preprocess(
@@ -222,7 +218,7 @@ function addressIn(given: string): string {
   return parsed.address.text;
 }
 
-function toAnswer(row: Suppression): SuppressionAnswer {
+function toAnswer(row: Suppression): Answer<typeof suppression> {
   return {
     Email: row.address,
     Domain: row.domain,

@@ -71,9 +71,7 @@ const templateRendering = z.object({ ...filledMembers, Version: version }).meta(
 
 const textsRendering = z.object({ ...filledMembers, Variables: names }).meta({ id: 'TextsRendering' });
 
-export type TemplateSummary = Answer<typeof templateSummary>;
-export type TemplateDetail = Answer<typeof templateDetail>;
-export type TemplateRendering = Answer<typeof templateRendering>;
+type TemplateDetail = Answer<typeof templateDetail>;
 
 export const MAX_TEMPLATES_PER_DOMAIN = 1000;
 const KEPT_VERSIONS = 1000;
@@ -326,7 +324,7 @@ function noVersion(head: TemplateHead, version: number, field: string): AppError
   return invalidParameter(`There is no version ${version}; the newest is ${head.version}`, field);
 }
 
-function summary(head: TemplateHead): TemplateSummary {
+function summary(head: TemplateHead): Answer<typeof templateSummary> {
   return {
     TemplateID: head.id,
     Domain: head.domain,

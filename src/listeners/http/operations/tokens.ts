@@ -62,11 +62,6 @@ export const revokedTokenAnswer = z
   .object({ Tokens: count.optional(), Credentials: count.optional(), Webhooks: count.optional() })
   .meta({ id: 'RevokedTokenAnswer' });
 
-export type TokenAnswer = Answer<typeof tokenAnswer>;
-export type NewTokenAnswer = Answer<typeof newTokenAnswer>;
-export type RotatedTokenAnswer = Answer<typeof rotatedTokenAnswer>;
-export type RevokedTokenAnswer = Answer<typeof revokedTokenAnswer>;
-
 const DEFAULT_LIFETIME_MS = 365 * 86_400_000;
 /** How long the old token of a rotation stays valid by default. */
 const DEFAULT_OVERLAP_SECONDS = 86_400;
@@ -289,7 +284,7 @@ function scopesOf(scopes: readonly Scope[] | undefined, preset: string | undefin
   throw invalidParameter(`Preset is one of ${Object.keys(PRESETS).join(', ')}`, 'Preset');
 }
 
-function toAnswer(token: Token): TokenAnswer {
+function toAnswer(token: Token): Answer<typeof tokenAnswer> {
   return {
     TokenID: token.id,
     Name: token.name,

@@ -102,14 +102,8 @@ export function toReason({ reason, count, reply }: WaitingReason): Answer<typeof
   return { Reason: reason, Count: count, Reply: reply };
 }
 
-export type PathLimitItem = Answer<typeof limitItem>;
-export type OverrideItem = Answer<typeof overrideItem>;
-export type HoldItem = Answer<typeof holdItem>;
-export type PathItem = Answer<typeof pathItem>;
-export type RelayItem = Answer<typeof relayItem>;
-
 /** A path as the API shows it. */
-export function toPath(path: PathSnapshot): PathItem {
+export function toPath(path: PathSnapshot): Answer<typeof pathItem> {
   return {
     Site: path.site,
     Source: path.source,
@@ -137,7 +131,7 @@ export function toPath(path: PathSnapshot): PathItem {
 }
 
 /** A relay that failed. */
-export function toRelay({ relay, failures, until, why }: RelayState): RelayItem {
+export function toRelay({ relay, failures, until, why }: RelayState): Answer<typeof relayItem> {
   return { Relay: relay, Failures: failures, Until: isoTime(until), Why: why };
 }
 
@@ -146,7 +140,7 @@ function toWord(word: PathWord | null): Answer<typeof pathWord> | null {
 }
 
 /** Every limit with where its value comes from, in the order of the table of limits. */
-export function toLimits({ limits, origins }: EffectiveLimits): PathLimitItem[] {
+export function toLimits({ limits, origins }: EffectiveLimits): Answer<typeof limitItem>[] {
   return LIMIT_NAMES.map((name) => {
     const origin = origins[name];
     return {
@@ -165,7 +159,7 @@ function detailOf(origin: LimitOrigin): string {
 }
 
 /** An override in force. */
-export function toOverride(override: Override): OverrideItem {
+export function toOverride(override: Override): Answer<typeof overrideItem> {
   return {
     OverrideID: override.id,
     Scope: override.scope,
@@ -180,7 +174,7 @@ export function toOverride(override: Override): OverrideItem {
 }
 
 /** A hold in force. */
-export function toHold(hold: Hold): HoldItem {
+export function toHold(hold: Hold): Answer<typeof holdItem> {
   return {
     HoldID: hold.id,
     SenderDomain: hold.senderDomain,

@@ -65,10 +65,6 @@ const callDetail = z
   })
   .meta({ id: 'WebhookCallDetail' });
 
-export type WebhookCall = Answer<typeof call>;
-export type WebhookCallDetail = Answer<typeof callDetail>;
-export type ReplayAnswer = Answer<typeof replayAnswer>;
-
 /** Events that one request examines, and how many at a time, so that the writer can do other work in between. */
 const MAX_LOOKED = 20_000;
 const PORTION = 500;
@@ -203,7 +199,7 @@ export function webhookCallOperations(deps: {
   ];
 }
 
-function toCall(entry: CallLogEntry, { status }: Webhook, mayReadEvent: boolean): WebhookCall {
+function toCall(entry: CallLogEntry, { status }: Webhook, mayReadEvent: boolean): Answer<typeof call> {
   return {
     DeliveryID: entry.id,
     EventID: entry.eventId,

@@ -92,12 +92,6 @@ const webhookTest = z
   })
   .meta({ id: 'WebhookTest' });
 
-export type WebhookRecord = Answer<typeof webhookRecord>;
-export type NewWebhookAnswer = Answer<typeof newWebhookAnswer>;
-export type WebhookDetail = Answer<typeof webhookDetail>;
-export type WebhookSecretAnswer = Answer<typeof webhookSecretAnswer>;
-export type WebhookTest = Answer<typeof webhookTest>;
-
 const MAX_URL_CHARS = 2048;
 /** Texts that name events: longer than all tokens together, in any spelling. */
 const MAX_EVENT_CHARS = 512;
@@ -360,7 +354,7 @@ export function webhookOperations({
     return existing(await store.getWebhook({ id: webhookId(id), ...ownDomains(caller) }));
   }
 
-  async function toDetail(row: Webhook): Promise<WebhookDetail> {
+  async function toDetail(row: Webhook): Promise<Answer<typeof webhookDetail>> {
     return {
       ...toRecord(row),
       Events: row.events,
@@ -417,7 +411,7 @@ function isListOfTexts(value: unknown): value is readonly string[] {
 }
 
 /** The ten fields, in documented order. */
-function toRecord(row: Webhook): WebhookRecord {
+function toRecord(row: Webhook): Answer<typeof webhookRecord> {
   return {
     WebhookID: row.id,
     CreatedAt: isoTime(row.createdAt),
