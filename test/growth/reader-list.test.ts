@@ -79,12 +79,13 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/domains/doctor/authorities.ts mayIssue',
   ],
   'a query of at most some kilobytes, read by route.ts': [
-    'listeners/http/paging.ts memoryPage',
     'listeners/http/operations/messages.ts rawHeaders',
     'listeners/http/operations/domains.ts ownDomain',
   ],
   'describes a parameter in words of this program': [
+    'listeners/http/paging.ts pages',
     'listeners/http/paging.ts paging',
+    'listeners/http/paging.ts memoryPaging',
     'listeners/http/query.ts text',
     'listeners/http/query.ts word',
     'listeners/http/streams/server-sent.ts resumeAfter',

@@ -10,6 +10,12 @@ export interface Looks {
   ended: AbortSignal;
 }
 
+/** Rows of a step, and where the next one begins; null = there is nothing more. */
+export interface Found<Row, Place> {
+  rows: readonly Row[];
+  next: Place | null;
+}
+
 /** Steps per request: some hundred thousand rows, and seconds if nobody else asks. */
 const MOST_LOOKS = 50;
 
@@ -33,7 +39,7 @@ export async function gather<Row, Place>(
   looks: Looks,
   limit: number,
   from: Place | undefined,
-  look: (from: Place | undefined, most: number) => Promise<{ rows: readonly Row[]; next: Place | null }>,
+  look: (from: Place | undefined, most: number) => Promise<Found<Row, Place>>,
   placeOf: (row: Row) => Place,
 ): Promise<{ rows: Row[]; next: Place | null }> {
   const rows: Row[] = [];

@@ -1,9 +1,11 @@
 /**
  * Pages of lists. A cursor is opaque: the name of its list and a position in it, so that a cursor of another list is
  * refused instead of skipping or repeating items. The position is that of the page's last item, not a number of items,
- * so added and removed items change nothing. `paging` makes the parameters, cursors and answers of one list.
+ * so added and removed items change nothing. `paging` makes the parameters, cursors and answers of one list of rows,
+ * `memoryPaging` those of a list that is in memory, `pages` those of any other.
  */
 import { z } from 'zod';
+import { type Found, gather, looksOf } from './looks.ts';
 import { integer } from './query.ts';
 
 /** Sites of several hosts have long names. */
@@ -16,35 +18,69 @@ export interface Page<Item> {
   NextCursor: string | null;
 }
 
-export interface Paging<Place> {
-  /** `Limit` and `After`. */
-  query: { Limit: z.ZodDefault<z.ZodType<number>>; After: z.ZodOptional<z.ZodType<Place, string>> };
-  /** Collected items, and where the next page begins, null = nowhere. */
-  page<Item>(items: readonly Item[], next: Place | null): Page<Item>;
-  /** `rows` has one more than `limit` if there are more. */
-  pageOf<Row, Item>(
-    rows: readonly Row[],
-    limit: number,
-    placeOf: (row: Row) => Place,
-    itemOf: (row: Row) => Item,
-  ): Page<Item>;
-}
-
 /** The pages of the list `name`. `place` describes a position, as JSON. */
-export function paging<Place>(name: string, place: z.ZodType<Place>): Paging<Place> {
-  function page<Item>(items: readonly Item[], next: Place | null): Page<Item> {
-    return { Items: items, HasMore: next !== null, NextCursor: cursorText(name, next) };
-  }
+export function pages<Place>(name: string, place: z.ZodType<Place>) {
   return {
+    /** `Limit` and `After`. */
     query: {
       Limit: integer(1, 100).default(25).describe('Items of a page'),
       After: cursor(name, place).optional().describe('`NextCursor` of the page before'),
     },
-    page,
-    pageOf(rows, limit, placeOf, itemOf) {
-      const shown = rows.slice(0, limit);
+    /** Collected items, and where the next page begins, null = nowhere. */
+    page<Item>(items: readonly Item[], next: Place | null): Page<Item> {
+      return { Items: items, HasMore: next !== null, NextCursor: cursorText(name, next) };
+    },
+  };
+}
+
+/** The same for a list of rows, each of which is at the position that `placeOf` returns. */
+export function paging<Row, Place>(name: string, place: z.ZodType<Place>, placeOf: (row: Row) => Place) {
+  const { query, page } = pages(name, place);
+  return {
+    query,
+    /** `rows` has one more than `Limit` if there are more. */
+    pageOf<Given extends Row, Item>(
+      rows: readonly Given[],
+      { Limit }: { Limit: number },
+      itemOf: (row: Given) => Item,
+    ) {
+      const shown = rows.slice(0, Limit);
       const last = shown.at(-1);
-      return page(shown.map(itemOf), rows.length > limit && last !== undefined ? placeOf(last) : null);
+      return page(shown.map(itemOf), rows.length > Limit && last !== undefined ? placeOf(last) : null);
+    },
+    /** The page of a search in limited steps: what `look` finds, from a position on. */
+    async search<Given extends Row, Item>(
+      request: { ended(): AbortSignal },
+      { Limit, After }: { Limit: number; After?: Place | undefined },
+      itemOf: (row: Given) => Item,
+      look: (from: Place | undefined, most: number) => Promise<Found<Given, Place>>,
+    ) {
+      const { rows, next } = await gather(looksOf(request), Limit, After, look, placeOf);
+      return page(rows.map(itemOf), next);
+    },
+  };
+}
+
+/** The same for a list in this process's memory. `keyOf`: each item's position, unique, and compared as text. */
+export function memoryPaging<Item>(
+  name: string,
+  keyOf: (item: Item) => string,
+  { newestFirst = false } = {},
+) {
+  const { query, pageOf } = paging(name, z.string(), ({ key }: { key: string }) => key);
+  const direction = newestFirst ? -1 : 1;
+  return {
+    query,
+    pageOf<Shown>(
+      items: readonly Item[],
+      wanted: { Limit: number; After?: string | undefined },
+      itemOf: (item: Item) => Shown,
+    ) {
+      const placed = items
+        .map((item) => ({ item, key: keyOf(item) }))
+        .filter(({ key }) => wanted.After === undefined || compare(key, wanted.After) * direction > 0)
+        .sort((a, b) => compare(a.key, b.key) * direction);
+      return pageOf(placed, wanted, ({ item }) => itemOf(item));
     },
   };
 }
@@ -69,27 +105,6 @@ export function cursor<Place>(name: string, place: z.ZodType<Place>, of = 'this 
       });
       return z.NEVER;
     });
-}
-
-/** A page of a list in this process's memory. `keyOf`: each item's position, unique, and compared as text. */
-export function memoryPage<Item, Shown>(
-  pages: Paging<string>,
-  query: { Limit: number; After?: string | undefined },
-  items: readonly Item[],
-  order: { keyOf: (item: Item) => string; itemOf: (item: Item) => Shown; newestFirst?: boolean },
-): Page<Shown> {
-  const after = query.After;
-  const direction = order.newestFirst === true ? -1 : 1;
-  const placed = items
-    .map((item) => ({ item, key: order.keyOf(item) }))
-    .filter(({ key }) => after === undefined || compare(key, after) * direction > 0)
-    .sort((a, b) => compare(a.key, b.key) * direction);
-  return pages.pageOf(
-    placed,
-    query.Limit,
-    ({ key }) => key,
-    ({ item }) => order.itemOf(item),
-  );
 }
 
 /** A time as a text that sorts in the same way. */

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { AuditEntry } from '../../../model/audit.ts';
 import { type Answer, pageOf, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
-import { gather, looksOf } from '../looks.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { SINCE, text, UNTIL } from '../query.ts';
@@ -29,7 +28,7 @@ const auditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 
-const PAGES = paging('audit', z.uuid());
+const PAGES = paging('audit', z.uuid(), ({ id }: { id: string }) => id);
 /** Entries that one read looks at. */
 const LOOK = 2_000;
 
@@ -48,20 +47,13 @@ export function auditOperation({ store }: ApiParts): ApiRoute {
       ...PAGES.query,
     },
     answer: pageOf('AuditList', auditEntry),
-    handle: async ({ query, request }) => {
+    handle: ({ query, request }) => {
       const { Who: who, Operation: operation, Since: since, Until: until } = query;
-      const { rows, next } = await gather(
-        looksOf(request),
-        query.Limit,
-        query.After,
-        async (beforeId, limit) => {
-          const asked = withoutUndefined({ who, operation, since, until, beforeId });
-          const { entries, nextId } = await store.listAudit({ ...asked, limit, look: LOOK });
-          return { rows: entries, next: nextId };
-        },
-        ({ id }) => id,
-      );
-      return PAGES.page(rows.map(toAnswer), next);
+      return PAGES.search(request, query, toAnswer, async (beforeId, limit) => {
+        const asked = withoutUndefined({ who, operation, since, until, beforeId });
+        const { entries, nextId } = await store.listAudit({ ...asked, limit, look: LOOK });
+        return { rows: entries, next: nextId };
+      });
     },
   });
 }

@@ -64,7 +64,8 @@ const COUNT_UP_TO = 10_000;
 const MAX_RESENT = 2_000;
 const MAX_LOOKED_AT = 20_000;
 const PORTION = 200;
-const PAGES = paging('causes', z.object({ lastSeen: z.int(), id: z.int() }));
+const PLACE = z.object({ lastSeen: z.int(), id: z.int() });
+const PAGES = paging('causes', PLACE, ({ lastSeen, id }: CauseView) => ({ lastSeen, id }));
 /** The member after which resending continues. */
 const MEMBER = 'cause-members';
 
@@ -79,7 +80,8 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
         'Causes of failures and delays that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, WaitingBehind, Failed, FirstSeen, LastSeen, Example}`. A cause that occurs again moves to the front',
       query: PAGES.query,
       answer: pageOf('CausesAnswer', causeItem),
-      handle: async ({ query: { Limit, After } }) => {
+      handle: async ({ query }) => {
+        const { Limit, After } = query;
         const rows: CauseView[] = [];
         for (let before: { lastSeen: number; id: number } | undefined = After; rows.length <= Limit; ) {
           const part: readonly CauseView[] = await store.listCauses({
@@ -92,12 +94,7 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
           before = part.at(-1);
         }
         const behind = rows.length === 0 ? () => 0 : await behindCauses();
-        return PAGES.pageOf(
-          rows,
-          Limit,
-          ({ lastSeen, id }) => ({ lastSeen, id }),
-          (cause) => toItem(cause, behind(cause)),
-        );
+        return PAGES.pageOf(rows, query, (cause) => toItem(cause, behind(cause)));
       },
     }),
     operation('GET /causes/:id', {

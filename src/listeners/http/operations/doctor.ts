@@ -40,36 +40,32 @@ const AT_ONCE = 4;
 const FRESH_MS = 10_000;
 
 /** `doctor` examines this server. */
-export function doctorOperations({ domains, doctor, clock }: ApiParts): readonly ApiRoute[] {
-  return [
-    operation('GET /doctor', {
-      id: 'runDoctor',
-      scope: 'admin',
-      summary: 'Check everything again',
-      description:
-        'Runs all checks of this server and its sender domains (or of `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` contains the lines for a zone file. One call checks at most 50 domains, and none that was checked within 10 seconds; of the others it shows the last result. `Part=server` or `domains` leaves out the other. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
-      query: {
-        Domain: text('Only this sender domain', 255),
-        Part: word(PARTS, 'is server or domains')
-          .optional()
-          .describe('Only this server, or only its domains'),
-      },
-      answer: doctorAnswer,
-      handle: async ({ query }) => {
-        const { Domain: name, Part: part } = query;
-        const chosen = part === 'server' ? [] : await choose(name);
-        const [instance, examined] = await Promise.all([
-          part === 'domains' ? [] : doctor.instance(),
-          examineAll(chosen),
-        ]);
-        return {
-          CheckedAt: isoTime(clock.now()),
-          Instance: instance.map(toCheckItem),
-          Domains: examined.map(toItem),
-        };
-      },
-    }),
-  ];
+export function doctorOperation({ domains, doctor, clock }: ApiParts): ApiRoute {
+  return operation('GET /doctor', {
+    id: 'runDoctor',
+    scope: 'admin',
+    summary: 'Check everything again',
+    description:
+      'Runs all checks of this server and its sender domains (or of `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` contains the lines for a zone file. One call checks at most 50 domains, and none that was checked within 10 seconds; of the others it shows the last result. `Part=server` or `domains` leaves out the other. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
+    query: {
+      Domain: text('Only this sender domain', 255),
+      Part: word(PARTS, 'is server or domains').optional().describe('Only this server, or only its domains'),
+    },
+    answer: doctorAnswer,
+    handle: async ({ query }) => {
+      const { Domain: name, Part: part } = query;
+      const chosen = part === 'server' ? [] : await choose(name);
+      const [instance, examined] = await Promise.all([
+        part === 'domains' ? [] : doctor.instance(),
+        examineAll(chosen),
+      ]);
+      return {
+        CheckedAt: isoTime(clock.now()),
+        Instance: instance.map(toCheckItem),
+        Domains: examined.map(toItem),
+      };
+    },
+  });
 
   async function choose(given: string | undefined): Promise<readonly Domain[]> {
     if (given === undefined) {

@@ -25,7 +25,6 @@ import { RETIRED_FOR_MS } from '../../../policy/domains/key-rotation.ts';
 import { type GuardStanding, HOLD, WARN } from '../../../policy/limits/guard-rails.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
-import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { text } from '../query.ts';
@@ -113,7 +112,7 @@ const VERIFY_EVERY_MS = 10_000;
 /** Each asks for dozens of records, which all wait where the name servers of a domain do not answer; deliveries ask, too. */
 const CHECKS = { perToken: 5, perTenant: 5, total: 20 };
 const MAX_REMEMBERED = 10_000;
-const PAGES = paging('domains', z.string());
+const PAGES = paging('domains', z.string(), ({ name }: { name: string }) => name);
 /** Names that one read of a search looks at. */
 const LOOK = 4_000;
 
@@ -155,25 +154,18 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       description: 'Sender domains by name, a page. `Search`: a part of the name',
       query: { Search: text('A part of the name', 255), ...PAGES.query },
       answer: pageOf('DomainList', domainAnswer),
-      handle: async ({ caller, query: { Limit, After, Search }, visible, request }) => {
-        const search = aLabels(Search ?? '');
+      handle: async ({ caller, query, visible, request }) => {
+        const search = aLabels(query.Search ?? '');
         if (search !== '') {
           const wanted = { ...visible, search, look: LOOK };
-          const { rows, next } = await gather(
-            looksOf(request),
-            Limit,
-            After,
-            async (after, limit) => {
-              const found = await domains.search({ ...wanted, ...withoutUndefined({ after }), limit });
-              return { rows: found.domains, next: found.next };
-            },
-            ({ name }) => name,
-          );
-          return PAGES.page(rows.map(toAnswer), next);
+          return PAGES.search(request, query, toAnswer, async (after, limit) => {
+            const found = await domains.search({ ...wanted, ...withoutUndefined({ after }), limit });
+            return { rows: found.domains, next: found.next };
+          });
         }
-        const part = { ...withoutUndefined({ after: After }), limit: Limit + 1 };
+        const part = { ...withoutUndefined({ after: query.After }), limit: query.Limit + 1 };
         const rows = await domains.list(callerDomains(caller), part);
-        return PAGES.pageOf(rows, Limit, ({ name }) => name, toAnswer);
+        return PAGES.pageOf(rows, query, toAnswer);
       },
     }),
     operation('POST /domains', {

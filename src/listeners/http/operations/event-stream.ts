@@ -13,8 +13,8 @@ import type { ApiRoute } from '../route.ts';
 import { createEventStreams } from '../streams/event-streams.ts';
 import { eventBlock, resumeAfter } from '../streams/server-sent.ts';
 import { EVENT_FILTERS } from './events.ts';
-import { mayReadMail, toTimelineEntry } from './timeline.ts';
-import { line } from './timeline-entry.ts';
+import { mayReadMail } from './timeline.ts';
+import { line, toTimelineEntry } from './timeline-entry.ts';
 
 const streamedEvent = z
   .object({

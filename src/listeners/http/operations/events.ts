@@ -14,8 +14,7 @@ import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { cursor, cursorText } from '../paging.ts';
 import { address, DOMAIN, flag, integer, moment, text } from '../query.ts';
 import { type ApiRoute, invalidParameter } from '../route.ts';
-import { reasonOf } from './timeline.ts';
-import { logLevel } from './timeline-entry.ts';
+import { logLevel, reasonOf } from './timeline-entry.ts';
 
 const pairs = z.array(z.tuple([z.string(), z.string()])).describe('Pairs of name and address');
 

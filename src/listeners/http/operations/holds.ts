@@ -12,7 +12,7 @@ import { instant } from '../body/instant.ts';
 import { ONE_LINE } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
-import { inOrder, memoryPage, paging } from '../paging.ts';
+import { inOrder, memoryPaging } from '../paging.ts';
 import { text } from '../query.ts';
 import { type ApiRoute, invalidParameter, refuse } from '../route.ts';
 import { MAX_NAME } from './traffic.ts';
@@ -23,7 +23,7 @@ const releaseAnswer = z
   .meta({ id: 'ReleaseAnswer' });
 
 const MAX_REASON = 400;
-const PAGES = paging('holds', z.string());
+const PAGES = memoryPaging('holds', ({ createdAt, id }: Hold) => `${inOrder(createdAt)} ${id}`);
 
 const NAME = z.string().trim().toLowerCase().min(1).max(MAX_NAME);
 /** As mail has it; what is no name of a domain would hold nothing, without a word. */
@@ -64,10 +64,7 @@ export function holdOperations({ traffic, clock, createOnce }: ApiParts): readon
       handle: ({ query }) => {
         const senderDomain = query.SenderDomain === undefined ? undefined : aLabels(query.SenderDomain);
         const wanted = ({ senderDomain: held }: Hold) => senderDomain === undefined || held === senderDomain;
-        return memoryPage(PAGES, query, traffic.holds.list().filter(wanted), {
-          keyOf: ({ createdAt, id }) => `${inOrder(createdAt)} ${id}`,
-          itemOf: toHold,
-        });
+        return PAGES.pageOf(traffic.holds.list().filter(wanted), query, toHold);
       },
     }),
     operation('POST /queue/hold', {

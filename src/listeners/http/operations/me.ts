@@ -1,16 +1,12 @@
 /** GET /me: the token of the request, its rights, and what is left of the limits of its domains. */
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import type { Domain } from '../../../model/domain.ts';
 import { hasScope } from '../../../policy/access/rights.ts';
-import type { DomainService } from '../../../policy/domains/domains.ts';
-import type { Storage } from '../../../policy/limits/storage.ts';
-import type { Store } from '../../../store/store.ts';
 import { type Answer, count, time } from '../answer-schemas.ts';
+import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { DOMAIN } from '../query.ts';
 import { type ApiRoute, isoTime } from '../route.ts';
-import type { EmailLimits } from '../send/limits.ts';
 import { domainStatus } from './domain-checks.ts';
 
 const quota = z
@@ -90,23 +86,7 @@ export type SubmissionPort = Answer<typeof submissionPort>;
 /** Domains that GET /me names; a caller with more asks GET /domains. */
 const MAX_SHOWN_DOMAINS = 100;
 
-export function meOperation(
-  deps: {
-    store: Pick<Store, 'listDomains' | 'quotaUses'>;
-    domains: Pick<DomainService, 'quotaIn'>;
-    storage?: Pick<Storage, 'use'>;
-    submission(): readonly SubmissionPort[];
-    clock: Clock;
-  },
-  options: {
-    email: EmailLimits;
-    maxBodyBytes: number;
-    streamsPerTenant: number;
-    mode: 'dev' | 'serve';
-    command: string;
-    dataFolder: string;
-  },
-): ApiRoute {
+export function meOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   const { store, domains, clock } = deps;
   return operation('GET /me', {
     id: 'getMe',

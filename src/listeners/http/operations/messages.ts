@@ -42,7 +42,6 @@ import {
   toNamedAddress,
 } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
-import { gather, looksOf } from '../looks.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { address, domainName, integer, MAIL_FILTERS, word } from '../query.ts';
@@ -165,7 +164,7 @@ const ROWS_OF: Readonly<Record<StatusWord, Pick<MessageFilter, 'states' | 'waiti
 };
 /** Messages that one read looks at: some ten milliseconds. */
 const LOOK = 2_000;
-const PAGES = paging('emails', z.int().min(1));
+const PAGES = paging('emails', z.int().min(1), ({ seq }: { seq: number }) => seq);
 
 export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
   const { store, clock, traffic, captured } = deps;
@@ -189,8 +188,8 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
       },
       namesAfter: METADATA_PREFIX,
       answer: pageOf('MessageList', messageSummary),
-      handle: async ({ query, visible, request }) => {
-        const { Limit: limit, Status: status } = query;
+      handle: ({ query, visible, request }) => {
+        const { Status: status } = query;
         const metadata = wantedMetadata(request.query);
         const filter = {
           ...visible,
@@ -209,29 +208,17 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
           look: LOOK,
         };
         const now = clock.now();
-        const { rows, next } = await gather(
-          looksOf(request),
-          limit,
-          query.After,
-          async (beforeSeq, most) => {
-            const place = { ...withoutUndefined({ beforeSeq }), limit: most };
-            const { messages, nextSeq } = await store.listMessages({ ...filter, ...place });
-            const shown = messages.map((row) => withReasons(row, traffic, now));
-            const fitting = shown.filter(
-              (row) => status === undefined || hasStatus(wantedOf(row, filter), status, now),
-            );
-            // Here, where it is a part of the page: the whole may have a hundred thousand recipients.
-            return {
-              rows: fitting.map((row) => ({ seq: row.seq, item: toSummary(row, now) })),
-              next: nextSeq,
-            };
-          },
-          ({ seq }) => seq,
-        );
-        return PAGES.page(
-          rows.map(({ item }) => item),
-          next,
-        );
+        return PAGES.search(request, query, itemOf, async (beforeSeq, limit) => {
+          const place = { ...withoutUndefined({ beforeSeq }), limit };
+          const { messages, nextSeq } = await store.listMessages({ ...filter, ...place });
+          const fitting = messages
+            .map((row) => withReasons(row, traffic, now))
+            .filter((row) => status === undefined || hasStatus(wantedOf(row, filter), status, now));
+          return {
+            rows: fitting.map((row) => ({ seq: row.seq, item: toSummary(row, now) })),
+            next: nextSeq,
+          };
+        });
       },
     }),
     operation('GET /email/:id', {
@@ -356,6 +343,11 @@ function wantedMetadata(query: ReadonlyMap<string, string>): (readonly [string, 
     throw invalidParameter(`At most ${MAX_METADATA_KEYS} keys of Metadata`, 'Metadata');
   }
   return wanted;
+}
+
+/** An item of a page, which is made where it is found: the whole may have a hundred thousand recipients. */
+function itemOf({ item }: { seq: number; item: MessageSummary }): MessageSummary {
+  return item;
 }
 
 /** The message with those recipients alone that the filter asks for. */

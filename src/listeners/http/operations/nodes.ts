@@ -8,7 +8,7 @@ import type { NodeRow } from '../../../store/topics/nodes.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
-import { inOrder, memoryPage, paging } from '../paging.ts';
+import { inOrder, memoryPaging } from '../paging.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';
 
 const nodeItem = z
@@ -49,32 +49,30 @@ type NodeItem = Answer<typeof nodeItem>;
 /** Five missed heartbeats (pipeline/queue/membership.ts). */
 const SILENT_MS = 15_000;
 const MAX_NODES = 1_000;
-const PAGES = paging('nodes', z.string());
+/** Living ones before those that ended, newest first. */
+const PAGES = memoryPaging(
+  'nodes',
+  ({ epoch, endedAt }: NodeRow) => `${endedAt === null ? 1 : 0} ${inOrder(epoch)}`,
+  { newestFirst: true },
+);
 
 /** The one operation. `node`: this process. */
-export function nodeOperations({ store, clock, node }: ApiParts): readonly ApiRoute[] {
-  return [
-    operation('GET /nodes', {
-      id: 'listNodes',
-      scope: 'admin',
-      summary: 'List the nodes',
-      description:
-        'The processes on this database, running ones first, then those that ended last, a page: `{Node, Epoch, Self, Status, Host, Pid, Version, Schema, Roles, Sources, DiffersIn, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
-      query: PAGES.query,
-      answer: pageOf('NodesAnswer', nodeItem),
-      handle: async ({ query }) => {
-        const rows = await store.listNodes({ limit: MAX_NODES });
-        const now = clock.now();
-        const own = rows.find(({ epoch }) => epoch === node.epoch);
-        return memoryPage(PAGES, query, rows, {
-          // Living ones before those that ended, newest first.
-          keyOf: ({ epoch, endedAt }) => `${endedAt === null ? 1 : 0} ${inOrder(epoch)}`,
-          newestFirst: true,
-          itemOf: (row) => toItem(row, own, now),
-        });
-      },
-    }),
-  ];
+export function nodeOperation({ store, clock, node }: ApiParts): ApiRoute {
+  return operation('GET /nodes', {
+    id: 'listNodes',
+    scope: 'admin',
+    summary: 'List the nodes',
+    description:
+      'The processes on this database, running ones first, then those that ended last, a page: `{Node, Epoch, Self, Status, Host, Pid, Version, Schema, Roles, Sources, DiffersIn, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
+    query: PAGES.query,
+    answer: pageOf('NodesAnswer', nodeItem),
+    handle: async ({ query }) => {
+      const rows = await store.listNodes({ limit: MAX_NODES });
+      const now = clock.now();
+      const own = rows.find(({ epoch }) => epoch === node.epoch);
+      return PAGES.pageOf(rows, query, (row) => toItem(row, own, now));
+    },
+  });
 }
 
 function toItem(row: NodeRow, own: NodeRow | undefined, now: number): NodeItem {

@@ -5,14 +5,13 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { routeKeyParts } from '../../../model/route-key.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
-import type { Store } from '../../../store/store.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
 import { type Answer, count, pageOf, priority, time } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
-import { memoryPage, paging } from '../paging.ts';
+import { memoryPaging } from '../paging.ts';
 import { DOMAIN, integer } from '../query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';
 import { withMemory } from './memory-queues.ts';
@@ -99,16 +98,9 @@ const AGES = [
 /** Rows looked at per queue: enough to see what is wrong, cheap over a long queue. */
 const ROWS_PER_QUEUE = 1_000;
 const MAX_REASONS = 5;
-const WARMUP_PAGES = paging('warmup', z.string());
+const WARMUP_PAGES = memoryPaging('warmup', ({ source, provider }: WarmupView) => `${source} ${provider}`);
 
-/** The three operations. `config` gives what is in force, secrets already hidden. */
-export function operatorOperations(deps: {
-  store: Store;
-  clock: Clock;
-  warmup: { list(): readonly WarmupView[] };
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'blockedFor' | 'routeOf' | 'waits'>;
-  config(): ConfigAnswer;
-}): readonly ApiRoute[] {
+export function operatorOperations(deps: ApiParts): readonly ApiRoute[] {
   const { store, clock } = deps;
   return [
     operation('GET /queue', {
@@ -157,11 +149,7 @@ export function operatorOperations(deps: {
         'The warm-up step of each new source at each provider, a page: `{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}`; a null budget means that the warm-up is finished',
       query: WARMUP_PAGES.query,
       answer: pageOf('WarmupAnswer', warmupItem),
-      handle: ({ query }) =>
-        memoryPage(WARMUP_PAGES, query, deps.warmup.list(), {
-          keyOf: ({ source, provider }) => `${source} ${provider}`,
-          itemOf: toWarmupItem,
-        }),
+      handle: ({ query }) => WARMUP_PAGES.pageOf(deps.warmup.list(), query, toWarmupItem),
     }),
     operation('GET /config', {
       id: 'getConfig',

@@ -1,13 +1,15 @@
 /** Limits learned from replies or set for a time: GET /overrides, and DELETE for one that should end now. */
-import { z } from 'zod';
+import type { Override } from '../../../policy/limits/shaping/types.ts';
 import { nothing, pageOf } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
-import { inOrder, memoryPage, paging } from '../paging.ts';
+import { inOrder, memoryPaging } from '../paging.ts';
 import { type ApiRoute, existing } from '../route.ts';
 import { overrideItem, toOverride } from './traffic-items.ts';
 
-const PAGES = paging('overrides', z.string());
+const PAGES = memoryPaging('overrides', ({ createdAt, id }: Override) => `${inOrder(createdAt)} ${id}`, {
+  newestFirst: true,
+});
 
 export function overrideOperations({ traffic }: ApiParts): readonly ApiRoute[] {
   return [
@@ -19,12 +21,7 @@ export function overrideOperations({ traffic }: ApiParts): readonly ApiRoute[] {
         'Limits learned from replies or set for a time, newest first, a page: `{OverrideID, Scope, Key, Param, Value, Until, Rule, Why, CreatedAt}`',
       query: PAGES.query,
       answer: pageOf('OverridesAnswer', overrideItem),
-      handle: ({ query }) =>
-        memoryPage(PAGES, query, traffic.overrides.list(), {
-          keyOf: ({ createdAt, id }) => `${inOrder(createdAt)} ${id}`,
-          itemOf: toOverride,
-          newestFirst: true,
-        }),
+      handle: ({ query }) => PAGES.pageOf(traffic.overrides.list(), query, toOverride),
     }),
     operation('DELETE /overrides/:id', {
       id: 'deleteOverride',

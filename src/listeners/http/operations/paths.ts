@@ -12,7 +12,7 @@ import type { WaitingReason } from '../../../store/topics/queue.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
-import { memoryPage, paging } from '../paging.ts';
+import { memoryPaging } from '../paging.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { withMemory } from './memory-queues.ts';
 import { MAX_NAME } from './traffic.ts';
@@ -72,7 +72,7 @@ const siteAnswer = z
   })
   .meta({ id: 'Site' });
 
-const PAGES = paging('paths', z.string());
+const PAGES = memoryPaging('paths', ({ site, key }: PathRef) => `${site} ${key}`);
 const MAX_QUEUES = 1_000;
 const ROWS_PER_QUEUE = 1_000;
 const MAX_REASONS = 10;
@@ -101,10 +101,7 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
       query: PAGES.query,
       answer: pathsAnswer,
       handle: ({ query }) => ({
-        ...memoryPage(PAGES, query, traffic.paths(), {
-          keyOf: ({ site, key }) => `${site} ${key}`,
-          itemOf: (path) => toPath(path.snapshot()),
-        }),
+        ...PAGES.pageOf(traffic.paths(), query, (path) => toPath(path.snapshot())),
         Relays: traffic.relays().map(toRelay),
       }),
     }),

@@ -37,7 +37,7 @@ const personAnswer = z
 
 type PersonAnswer = Answer<typeof personAnswer>;
 
-const PAGES = paging('people', z.uuid());
+const PAGES = paging('people', z.uuid(), ({ id }: { id: string }) => id);
 const MAX_DOMAINS = 100;
 const PASSWORD = z.string({ error: 'a password is required' }).max(1_024).describe('At least 12 characters');
 const RIGHTS = {
@@ -93,7 +93,7 @@ export function peopleOperations({
           ...withoutUndefined({ beforeId: query.After }),
           limit: query.Limit + 1,
         });
-        return PAGES.pageOf(rows, query.Limit, ({ id }) => id, toAnswer);
+        return PAGES.pageOf(rows, query, toAnswer);
       },
     }),
     operation('POST /people', {

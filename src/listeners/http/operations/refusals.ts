@@ -7,7 +7,7 @@ import type { Refusal } from '../../../policy/access/refusals.ts';
 import { type Answer, pageOf, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
-import { inOrder, memoryPage, paging } from '../paging.ts';
+import { inOrder, memoryPaging } from '../paging.ts';
 import { DOMAIN } from '../query.ts';
 import { type ApiRoute, isoTime } from '../route.ts';
 
@@ -30,26 +30,19 @@ const refusalItem = z
   })
   .meta({ id: 'Refusal' });
 
-const PAGES = paging('refusals', z.string());
+const PAGES = memoryPaging('refusals', ({ seq }: Refusal) => inOrder(seq), { newestFirst: true });
 
-export function refusalOperations({ refusals }: ApiParts): readonly ApiRoute[] {
-  return [
-    operation('GET /refusals', {
-      id: 'listRefusals',
-      scope: 'email:read',
-      summary: 'List what was refused lately',
-      description:
-        'Requests and SMTP commands that this process refused lately, newest first, a page: `{RefusalID, Time, Since, Times, Via, Action, Status, Code, Name, Message, Domain, TokenID, TokenName, Peer}`. Kept in memory since its start, the last 50 of each tenant; the mail log has a line for each, except in a flood. A repetition of the last one increases its `Times`',
-      query: { ...PAGES.query, ...DOMAIN },
-      answer: pageOf('RefusalsAnswer', refusalItem),
-      handle: ({ query, visible }) =>
-        memoryPage(PAGES, query, refusals.list(visible.domains), {
-          keyOf: ({ seq }) => inOrder(seq),
-          itemOf: toItem,
-          newestFirst: true,
-        }),
-    }),
-  ];
+export function refusalOperation({ refusals }: ApiParts): ApiRoute {
+  return operation('GET /refusals', {
+    id: 'listRefusals',
+    scope: 'email:read',
+    summary: 'List what was refused lately',
+    description:
+      'Requests and SMTP commands that this process refused lately, newest first, a page: `{RefusalID, Time, Since, Times, Via, Action, Status, Code, Name, Message, Domain, TokenID, TokenName, Peer}`. Kept in memory since its start, the last 50 of each tenant; the mail log has a line for each, except in a flood. A repetition of the last one increases its `Times`',
+    query: { ...PAGES.query, ...DOMAIN },
+    answer: pageOf('RefusalsAnswer', refusalItem),
+    handle: ({ query, visible }) => PAGES.pageOf(refusals.list(visible.domains), query, toItem),
+  });
 }
 
 function toItem(row: Refusal): Answer<typeof refusalItem> {

@@ -13,7 +13,7 @@ import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts'
 import { ONE_LINE } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
-import { inOrder, memoryPage, paging } from '../paging.ts';
+import { inOrder, memoryPaging } from '../paging.ts';
 import { DOMAIN, text } from '../query.ts';
 import { type ApiRoute, existing, invalidParameter, isoTime, refuse } from '../route.ts';
 import { capturesDeleted } from '../sandbox/captures.ts';
@@ -55,7 +55,7 @@ const ruleItem = z
 const REPLIED: ReadonlySet<RuleResult> = new Set(['bounce', 'softbounce', 'defer']);
 const DAY_SECONDS = 86_400;
 const MAX_DELAY_MS = 3_600_000;
-const PAGES = paging('rules', z.string());
+const PAGES = memoryPaging('rules', ({ createdAt, id }: SandboxRule) => `${inOrder(createdAt)} ${id}`);
 const PLAIN = /^[\x20-\x7e]+$/;
 
 const RULE = z.object({
@@ -120,10 +120,7 @@ export function sandboxRuleOperations({
       answer: pageOf('SandboxRuleList', ruleItem),
       handle: async ({ query, visible }) =>
         // At most 100 per domain, and this process has them all in memory.
-        memoryPage(PAGES, query, await rules.list(visible), {
-          keyOf: ({ createdAt, id }) => `${inOrder(createdAt)} ${id}`,
-          itemOf: toItem,
-        }),
+        PAGES.pageOf(await rules.list(visible), query, toItem),
     }),
     operation('POST /sandbox/rules', {
       id: 'createSandboxRule',

@@ -10,11 +10,11 @@ import type { SpamReport } from '../../../model/spam.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { lineOf, sharersOf } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
-import type { CaptureView } from '../../../store/topics/captures.ts';
+import type { CaptureView, InboxView } from '../../../store/topics/captures.ts';
 import { count, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
-import { paging } from '../paging.ts';
+import { pages, paging } from '../paging.ts';
 import { DOMAIN, text } from '../query.ts';
 import { type ApiRoute, existing, isoTime } from '../route.ts';
 import { captureDetail, captureSummary, capturesDeleted } from '../sandbox/captures.ts';
@@ -47,8 +47,9 @@ const spamAnswer = z
 /** Copies that one transaction removes: some milliseconds. */
 const DELETED_AT_ONCE = 100;
 const LAST = Number.MAX_SAFE_INTEGER;
-const PAGES = paging('captures', z.int().min(0));
-const INBOX_PAGES = paging('inboxes', z.object({ inbox: z.string(), domain: z.string() }));
+const PAGES = pages('captures', z.int().min(0));
+const INBOX = z.object({ inbox: z.string(), domain: z.string() });
+const INBOX_PAGES = paging('inboxes', INBOX, ({ inbox, domain }: InboxView) => ({ inbox, domain }));
 
 export function sandboxOperations({
   store,
@@ -113,20 +114,15 @@ export function sandboxOperations({
           ...withoutUndefined({ after: query.After }),
           limit: query.Limit + 1,
         });
-        return INBOX_PAGES.pageOf(
-          rows,
-          query.Limit,
-          ({ inbox, domain }) => ({ inbox, domain }),
-          ({ inbox, domain, count, unseen, latest }) => ({
-            Inbox: inbox,
-            Domain: domain,
-            Count: count,
-            Unseen: unseen,
-            LatestID: latest.id,
-            LatestAt: isoTime(latest.at),
-            LatestSubject: latest.subject,
-          }),
-        );
+        return INBOX_PAGES.pageOf(rows, query, ({ inbox, domain, count, unseen, latest }) => ({
+          Inbox: inbox,
+          Domain: domain,
+          Count: count,
+          Unseen: unseen,
+          LatestID: latest.id,
+          LatestAt: isoTime(latest.at),
+          LatestSubject: latest.subject,
+        }));
       },
     }),
     operation('GET /sandbox/messages/:id', {

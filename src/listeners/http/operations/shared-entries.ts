@@ -8,12 +8,11 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../lib/clock.ts';
 import { domainOfAddress } from '../../../mail/address-text.ts';
-import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
+import type { EventKind } from '../../../model/event.ts';
 import { type HoldMatch, isFor, siteNames } from '../../../policy/limits/holds.ts';
 import type { LimitStore, StoredHoldTime, StoredPathChange } from '../../../store/topics/limits.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
-import { isoTime, isoTimeOrNull } from '../route.ts';
-import type { TimelineEntry } from './timeline-entry.ts';
+import { type TimelineEntry, toTimelineEntry } from './timeline-entry.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Holds examined for one message; the newest. */
@@ -106,28 +105,11 @@ function sharedEntry(
   of: string,
   { at, until, reason }: { at: number; until: number | null; reason: string },
 ): TimelineEntry {
-  return {
-    EventID: idOf(`${kind} ${of} ${at}`),
-    Event: kind,
-    At: isoTime(at),
-    LogLevel: EVENT_KINDS[kind].logLevel,
-    Recipient: null,
-    Attempt: null,
-    Route: null,
-    Reason: reason,
-    RemoteMta: '',
-    SourceAddress: '',
-    Reply: '',
-    Tls: '',
-    DurationMs: null,
-    NextAttemptAt: isoTimeOrNull(until),
-    PossibleDuplicate: false,
-    Bounce: null,
-    Explanation: '',
-    IPAddress: '',
-    UserAgent: '',
-    URL: '',
+  const event = {
+    ...{ id: idOf(`${kind} ${of} ${at}`), kind, at, recipient: null, route: null },
+    detail: { reason, ...(until === null ? {} : { nextAttemptAt: until }) },
   };
+  return toTimelineEntry(event, false);
 }
 
 /** A UUID of our own making (RFC 9562 §5.8). */

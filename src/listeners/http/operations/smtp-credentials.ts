@@ -38,7 +38,7 @@ const newSmtpCredentialAnswer = z
   .object({ ...credential, Password: z.string().describe('Shown this once') })
   .meta({ id: 'NewSmtpCredentialAnswer' });
 
-const PAGES = paging('smtp-credentials', z.uuid());
+const PAGES = paging('smtp-credentials', z.uuid(), ({ id }: { id: string }) => id);
 
 const NEW_CREDENTIAL = z.object({
   Name: z
@@ -73,7 +73,7 @@ export function smtpCredentialOperations({
           ...withoutUndefined({ beforeId: query.After }),
           limit: query.Limit + 1,
         });
-        return PAGES.pageOf(rows, query.Limit, ({ id }) => id, toAnswer);
+        return PAGES.pageOf(rows, query, toAnswer);
       },
     }),
     operation('POST /smtp-credentials', {

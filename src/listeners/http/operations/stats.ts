@@ -88,61 +88,59 @@ const KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
   EVENT_KINDS[kind].payloadType?.startsWith('email.'),
 );
 
-export function statsOperations({ store, traffic, clock }: ApiParts): readonly ApiRoute[] {
+export function statsOperation({ store, traffic, clock }: ApiParts): ApiRoute {
   const takeCall = createCallRate(clock, { perSecond: CALLS_PER_SECOND, what: 'statistics' });
-  return [
-    operation('GET /stats', {
-      id: 'getStats',
-      scope: 'stats:read',
-      summary: 'Count events',
-      description:
-        'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`; `Provider`: of recipient domains, where it is known, else the domain; `DeliveryTime`: of the delivered ones, the seconds within which), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. Whole hours and days of UTC: `From` is moved back to the beginning of its interval, `To` on to the end of its hour. At most 92 days by day, 8 by hour, and 100,000 different groups; tags that contain an address are only in `Rest`; at most 5 requests a second for each token, after a pause 20 at once. Mail of the sandbox only with `IncludeSandbox=true`',
-      query: {
-        From: moment('Beginning'),
-        To: moment('End'),
-        Interval: word(['hour', 'day'], 'is hour or day').default('day'),
-        GroupBy: word(GROUP_WORDS, 'is Tag, Domain, RecipientDomain, Provider or DeliveryTime').optional(),
-        IncludeSandbox: flag().default(false),
-        ...DOMAIN,
-      },
-      answer: statsAnswer,
-      handle: async ({ caller, query, visible }) => {
-        takeCall(caller);
-        const { Interval, GroupBy } = query;
-        const [from, to] = range(query, clock.now());
-        const result = await store.stats({
-          ...visible,
-          kinds: GroupBy === 'DeliveryTime' ? ['delivered'] : KINDS,
-          from,
-          to,
-          intervalMs: INTERVALS[Interval].ms,
-          groupBy: GroupBy === undefined ? null : GROUPS[GroupBy],
-          includeSandbox: query.IncludeSandbox,
-          maxUnsummed: MAX_UNSUMMED,
-          maxCounts: MAX_COUNTS,
-          maxGroups: MAX_GROUPS,
-          maxCountedGroups: MAX_COUNTED_GROUPS,
-        });
-        if (result.kind === 'too-many')
-          throw result.of === 'groups' ? tooManyGroups() : stillCounting(await store.countSummed());
-        const groups =
-          GroupBy === undefined && result.groups.length === 0 ? [{ name: '', counts: [] }] : result.groups;
-        return {
-          From: isoTime(from),
-          To: isoTime(to),
-          Interval,
-          GroupBy: GroupBy ?? null,
-          Items: groups.map(({ name, counts }) => ({
-            Group: GroupBy === undefined ? null : GroupBy === 'DeliveryTime' ? seconds(name) : name,
-            IsProvider: GroupBy === 'Provider' && traffic.isProvider(name),
-            ...figures(counts),
-            Intervals: intervals(counts),
-          })),
-          Rest: result.rest === null ? null : { ...figures(result.rest), Intervals: intervals(result.rest) },
-        };
-      },
-    }),
-  ];
+  return operation('GET /stats', {
+    id: 'getStats',
+    scope: 'stats:read',
+    summary: 'Count events',
+    description:
+      'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`; `Provider`: of recipient domains, where it is known, else the domain; `DeliveryTime`: of the delivered ones, the seconds within which), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. Whole hours and days of UTC: `From` is moved back to the beginning of its interval, `To` on to the end of its hour. At most 92 days by day, 8 by hour, and 100,000 different groups; tags that contain an address are only in `Rest`; at most 5 requests a second for each token, after a pause 20 at once. Mail of the sandbox only with `IncludeSandbox=true`',
+    query: {
+      From: moment('Beginning'),
+      To: moment('End'),
+      Interval: word(['hour', 'day'], 'is hour or day').default('day'),
+      GroupBy: word(GROUP_WORDS, 'is Tag, Domain, RecipientDomain, Provider or DeliveryTime').optional(),
+      IncludeSandbox: flag().default(false),
+      ...DOMAIN,
+    },
+    answer: statsAnswer,
+    handle: async ({ caller, query, visible }) => {
+      takeCall(caller);
+      const { Interval, GroupBy } = query;
+      const [from, to] = range(query, clock.now());
+      const result = await store.stats({
+        ...visible,
+        kinds: GroupBy === 'DeliveryTime' ? ['delivered'] : KINDS,
+        from,
+        to,
+        intervalMs: INTERVALS[Interval].ms,
+        groupBy: GroupBy === undefined ? null : GROUPS[GroupBy],
+        includeSandbox: query.IncludeSandbox,
+        maxUnsummed: MAX_UNSUMMED,
+        maxCounts: MAX_COUNTS,
+        maxGroups: MAX_GROUPS,
+        maxCountedGroups: MAX_COUNTED_GROUPS,
+      });
+      if (result.kind === 'too-many')
+        throw result.of === 'groups' ? tooManyGroups() : stillCounting(await store.countSummed());
+      const groups =
+        GroupBy === undefined && result.groups.length === 0 ? [{ name: '', counts: [] }] : result.groups;
+      return {
+        From: isoTime(from),
+        To: isoTime(to),
+        Interval,
+        GroupBy: GroupBy ?? null,
+        Items: groups.map(({ name, counts }) => ({
+          Group: GroupBy === undefined ? null : GroupBy === 'DeliveryTime' ? seconds(name) : name,
+          IsProvider: GroupBy === 'Provider' && traffic.isProvider(name),
+          ...figures(counts),
+          Intervals: intervals(counts),
+        })),
+        Rest: result.rest === null ? null : { ...figures(result.rest), Intervals: intervals(result.rest) },
+      };
+    },
+  });
 }
 
 /** From the beginning of its interval, so that the first one is complete, to the end of an hour. Throws AppError invalid-parameter. */

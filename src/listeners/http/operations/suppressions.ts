@@ -16,7 +16,6 @@ import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts'
 import { instant } from '../body/instant.ts';
 import { propertyTable, readProperties } from '../body/json-properties.ts';
 import type { ApiParts } from '../deps.ts';
-import { gather, looksOf } from '../looks.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { address, DOMAIN, domainName, SINCE, word } from '../query.ts';
@@ -28,7 +27,7 @@ const LOOK = 4_000;
 
 const reasons = new Map(SUPPRESSION_REASONS.map((reason) => [reason.toLowerCase(), reason]));
 const REASON = word(SUPPRESSION_REASONS).optional();
-const PAGES = paging('suppressions', z.int().min(1));
+const PAGES = paging('suppressions', z.int().min(1), ({ id }: { id: number }) => id);
 
 const suppression = z
   .object({
@@ -112,26 +111,19 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
         ...PAGES.query,
       },
       answer: pageOf('SuppressionList', suppression),
-      handle: async ({ query, visible, request }) => {
-        const { Limit, After, Email, Reason, Since, RecipientDomain: recipientDomain } = query;
+      handle: ({ query, visible, request }) => {
+        const { Email, Reason, Since, RecipientDomain: recipientDomain } = query;
         const filter = {
           ...visible,
           ...withoutUndefined({ address: Email, reason: Reason, since: Since, recipientDomain }),
           now: clock.now(),
           look: LOOK,
         };
-        const { rows, next } = await gather(
-          looksOf(request),
-          Limit,
-          After,
-          async (beforeId, limit) => {
-            const place = { ...withoutUndefined({ beforeId }), limit };
-            const { suppressions, nextId } = await store.listSuppressions({ ...filter, ...place });
-            return { rows: suppressions, next: nextId };
-          },
-          ({ id }) => id,
-        );
-        return PAGES.page(rows.map(toAnswer), next);
+        return PAGES.search(request, query, toAnswer, async (beforeId, limit) => {
+          const place = { ...withoutUndefined({ beforeId }), limit };
+          const { suppressions, nextId } = await store.listSuppressions({ ...filter, ...place });
+          return { rows: suppressions, next: nextId };
+        });
       },
     }),
     operation('POST /suppressions', {

@@ -22,7 +22,7 @@ import { auditOperation } from './audit.ts';
 import { cancelRetryOperations } from './cancel-retry.ts';
 import { causeOperations } from './causes.ts';
 import { dmarcOperation } from './dmarc.ts';
-import { doctorOperations } from './doctor.ts';
+import { doctorOperation } from './doctor.ts';
 import { domainOperations } from './domains.ts';
 import { eraseOperation } from './erase.ts';
 import { eventStreamOperation } from './event-stream.ts';
@@ -31,12 +31,12 @@ import { holdOperations } from './holds.ts';
 import { meOperation } from './me.ts';
 import { messagePartOperations } from './message-parts.ts';
 import { messageOperations } from './messages.ts';
-import { nodeOperations } from './nodes.ts';
+import { nodeOperation } from './nodes.ts';
 import { operatorOperations } from './operator.ts';
 import { overrideOperations } from './overrides.ts';
 import { pathOperations } from './paths.ts';
 import { peopleOperations } from './people.ts';
-import { refusalOperations } from './refusals.ts';
+import { refusalOperation } from './refusals.ts';
 import { rescheduleOperation } from './reschedule.ts';
 import { sandboxOperations } from './sandbox.ts';
 import { sandboxRuleOperations } from './sandbox-rules.ts';
@@ -47,7 +47,7 @@ import { resendOperation, sandboxReleaseOperation } from './sent-again.ts';
 import { sessionOperations } from './session.ts';
 import { providerOperations } from './session-provider.ts';
 import { smtpCredentialOperations } from './smtp-credentials.ts';
-import { statsOperations } from './stats.ts';
+import { statsOperation } from './stats.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
 import { timelineOperation } from './timeline.ts';
@@ -86,7 +86,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     eventListOperation(parts),
     timelineOperation(parts),
     eventStreamOperation(parts, options),
-    ...statsOperations(parts),
+    statsOperation(parts),
     ...messageOperations(parts),
     ...messagePartOperations(parts),
     ...cancelRetryOperations(parts, options),
@@ -112,9 +112,9 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     sandboxStreamOperation(parts, options),
     attentionOperation(parts),
     ...operatorOperations(parts),
-    ...refusalOperations(parts),
-    ...nodeOperations(parts),
-    ...doctorOperations(parts),
+    refusalOperation(parts),
+    nodeOperation(parts),
+    doctorOperation(parts),
     ...pathOperations(parts),
     ...holdOperations(parts),
     ...overrideOperations(parts),

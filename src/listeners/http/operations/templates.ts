@@ -13,7 +13,6 @@ import type { FilledTemplate } from '../../../pipeline/compose/template/template
 import { pickDomain } from '../../../policy/access/rights.ts';
 import { type Answer, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
-import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, integer, text } from '../query.ts';
@@ -78,7 +77,7 @@ const KEPT_VERSIONS = 1000;
 const SHOWN_VERSIONS = 100;
 /** Templates that one read of a search looks at. */
 const LOOK = 500;
-const PAGES = paging('templates', z.uuid());
+const PAGES = paging('templates', z.uuid(), ({ id }: { id: string }) => id);
 
 /** The template routes. */
 export function templateOperations({
@@ -102,29 +101,22 @@ export function templateOperations({
         ...PAGES.query,
       },
       answer: pageOf('TemplateList', templateSummary),
-      handle: async ({ query, visible, request }) => {
+      handle: ({ query, visible, request }) => {
         const words = (query.Search ?? '')
           .toLowerCase()
           .split(/\s+/)
           .filter((word) => word !== '');
-        const { rows, next } = await gather(
-          looksOf(request),
-          query.Limit,
-          query.After,
-          async (beforeId, most) => {
-            // Without words, the first look finds the page.
-            const look = words.length === 0 ? most : LOOK;
-            const asked = { ...visible, ...withoutUndefined({ name: query.Name, beforeId }), limit: look };
-            const looked = await store.listTemplates(asked);
-            const rows = looked.filter((one) => {
-              const said = `${one.name} ${one.domain} ${one.id}`.toLowerCase();
-              return words.every((word) => said.includes(word));
-            });
-            return { rows, next: looked.length < look ? null : (looked.at(-1)?.id ?? null) };
-          },
-          ({ id }) => id,
-        );
-        return PAGES.page(rows.map(summary), next);
+        return PAGES.search(request, query, summary, async (beforeId, most) => {
+          // Without words, the first look finds the page.
+          const look = words.length === 0 ? most : LOOK;
+          const asked = { ...visible, ...withoutUndefined({ name: query.Name, beforeId }), limit: look };
+          const looked = await store.listTemplates(asked);
+          const rows = looked.filter((one) => {
+            const said = `${one.name} ${one.domain} ${one.id}`.toLowerCase();
+            return words.every((word) => said.includes(word));
+          });
+          return { rows, next: looked.length < look ? null : (looked.at(-1)?.id ?? null) };
+        });
       },
     }),
     operation('POST /templates', {

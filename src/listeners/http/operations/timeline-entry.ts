@@ -1,6 +1,11 @@
-/** One line of a timeline, as schema and type. */
+/** One line of a timeline: its schema, and how it is made of an event. */
 import { z } from 'zod';
+import { EVENT_KINDS } from '../../../model/event.ts';
+import { categoryOfClass } from '../../../pipeline/deliver/outcome/classifier/categories.ts';
+import { outcomeSentence } from '../../../pipeline/deliver/outcome/classifier/verdict.ts';
+import type { EventView } from '../../../store/topics/events.ts';
 import { type Answer, bounce, count, route, time } from '../answer-schemas.ts';
+import { isoTime, isoTimeOrNull } from '../route.ts';
 
 export const logLevel = z.enum(['Info', 'Warn', 'Error']);
 
@@ -36,3 +41,46 @@ export const line = {
 export const timelineEntry = z.object(line).meta({ id: 'TimelineEntry' });
 
 export type TimelineEntry = Answer<typeof timelineEntry>;
+
+/** What a line is made of. */
+type Happening = Pick<EventView, 'id' | 'kind' | 'at' | 'recipient' | 'route' | 'detail'>;
+
+/** One line of a timeline. */
+export function toTimelineEntry(event: Happening, showConversation: boolean): TimelineEntry {
+  const detail = event.detail;
+  const entry: TimelineEntry = {
+    EventID: event.id,
+    Event: event.kind,
+    At: isoTime(event.at),
+    LogLevel: EVENT_KINDS[event.kind].logLevel,
+    Recipient: event.recipient,
+    Attempt: detail?.attempt ?? null,
+    Route: detail?.route ?? event.route,
+    Reason: reasonOf(event),
+    RemoteMta: detail?.remoteMta ?? detail?.bounce?.RemoteMta ?? '',
+    SourceAddress: detail?.sourceAddress ?? '',
+    Reply: detail?.reply ?? '',
+    Tls: detail?.tls ?? '',
+    DurationMs: detail?.durationMs ?? null,
+    NextAttemptAt: isoTimeOrNull(detail?.nextAttemptAt ?? null),
+    PossibleDuplicate: detail?.possibleDuplicate ?? false,
+    Bounce: detail?.bounce ?? null,
+    Explanation: explanation(event),
+    IPAddress: detail?.ipAddress ?? '',
+    UserAgent: detail?.userAgent ?? '',
+    URL: detail?.url ?? '',
+  };
+  if (showConversation) entry.Conversation = detail?.conversation ?? '';
+  return entry;
+}
+
+function explanation({ kind, detail }: Happening): string {
+  if (kind !== 'deferred' && kind !== 'bounced' && kind !== 'failed') return '';
+  const category = categoryOfClass(detail?.bounce?.Class ?? '');
+  return category === null ? '' : outcomeSentence(kind, category);
+}
+
+/** The reason, as last reported; '' = none. */
+export function reasonOf({ detail }: Pick<EventView, 'detail'>): string {
+  return detail?.reason || detail?.bounce?.Diagnostic || detail?.reply || '';
+}

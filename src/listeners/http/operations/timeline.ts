@@ -4,25 +4,21 @@
  */
 
 import { z } from 'zod';
-import { EVENT_KINDS } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { categoryOfClass } from '../../../pipeline/deliver/outcome/classifier/categories.ts';
-import { outcomeSentence } from '../../../pipeline/deliver/outcome/classifier/verdict.ts';
 import type { EventPlace, EventView } from '../../../store/topics/events.ts';
 import { pageOf } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation } from '../operation.ts';
-import { paging } from '../paging.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';
+import { pages } from '../paging.ts';
+import type { ApiRoute } from '../route.ts';
 import { ownDomains, ownMessage } from '../tenancy.ts';
 import { holdEntries, pathEntries } from './shared-entries.ts';
-import type { TimelineEntry } from './timeline-entry.ts';
-import { timelineEntry } from './timeline-entry.ts';
+import { timelineEntry, toTimelineEntry } from './timeline-entry.ts';
 
 /** Events that one read looks at: some ten milliseconds. */
 const LOOK = 4_000;
-const PAGES = paging('timeline', z.int().min(0));
+const PAGES = pages('timeline', z.int().min(0));
 
 export function timelineOperation({ store, traffic, clock }: ApiParts): ApiRoute {
   return operation('GET /email/:id/events', {
@@ -75,44 +71,4 @@ export function timelineOperation({ store, traffic, clock }: ApiParts): ApiRoute
 /** Whether the SMTP conversation may be shown to this caller. */
 export function mayReadMail(caller: Caller): boolean {
   return caller.scopes.has('admin') || caller.scopes.has('email:read');
-}
-
-/** One line of a timeline. */
-export function toTimelineEntry(event: EventView, showConversation: boolean): TimelineEntry {
-  const detail = event.detail;
-  const entry: TimelineEntry = {
-    EventID: event.id,
-    Event: event.kind,
-    At: isoTime(event.at),
-    LogLevel: EVENT_KINDS[event.kind].logLevel,
-    Recipient: event.recipient,
-    Attempt: detail?.attempt ?? null,
-    Route: detail?.route ?? event.route,
-    Reason: reasonOf(event),
-    RemoteMta: detail?.remoteMta ?? detail?.bounce?.RemoteMta ?? '',
-    SourceAddress: detail?.sourceAddress ?? '',
-    Reply: detail?.reply ?? '',
-    Tls: detail?.tls ?? '',
-    DurationMs: detail?.durationMs ?? null,
-    NextAttemptAt: isoTimeOrNull(detail?.nextAttemptAt ?? null),
-    PossibleDuplicate: detail?.possibleDuplicate ?? false,
-    Bounce: detail?.bounce ?? null,
-    Explanation: explanation(event),
-    IPAddress: detail?.ipAddress ?? '',
-    UserAgent: detail?.userAgent ?? '',
-    URL: detail?.url ?? '',
-  };
-  if (showConversation) entry.Conversation = detail?.conversation ?? '';
-  return entry;
-}
-
-function explanation({ kind, detail }: EventView): string {
-  if (kind !== 'deferred' && kind !== 'bounced' && kind !== 'failed') return '';
-  const category = categoryOfClass(detail?.bounce?.Class ?? '');
-  return category === null ? '' : outcomeSentence(kind, category);
-}
-
-/** The reason, as last reported; '' = none. */
-export function reasonOf({ detail }: EventView): string {
-  return detail?.reason || detail?.bounce?.Diagnostic || detail?.reply || '';
 }

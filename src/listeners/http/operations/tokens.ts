@@ -20,7 +20,6 @@ import { type Grant, grantOf, type LimitWish, makerOf, mayMint } from '../../../
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import { ONE_LINE } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
-import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { flag } from '../query.ts';
@@ -68,7 +67,7 @@ const DEFAULT_OVERLAP_SECONDS = 86_400;
 const MAX_DOMAINS = 100;
 /** Tokens that one read looks at. */
 const LOOK = 2_000;
-const PAGES = paging('tokens', z.uuid());
+const PAGES = paging('tokens', z.uuid(), ({ id }: { id: string }) => id);
 
 /** A sender domain as a lower-case A-label, or "*". */
 export const domainName = z
@@ -124,24 +123,12 @@ export function tokenOperations({
       description: 'Tokens without their text, newest first, a page',
       query: PAGES.query,
       answer: pageOf('TokenList', tokenAnswer),
-      handle: async ({ caller, query, request }) => {
-        const { rows, next } = await gather(
-          looksOf(request),
-          query.Limit,
-          query.After,
-          async (beforeId, limit) => {
-            const asked = {
-              ...ownDomains(caller),
-              ...withoutUndefined({ beforeId }),
-              limit,
-            };
-            const { tokens, nextId } = await store.listTokens({ ...asked, look: LOOK });
-            return { rows: tokens.filter((token) => isOwn(caller, token)), next: nextId };
-          },
-          ({ id }) => id,
-        );
-        return PAGES.page(rows.map(toAnswer), next);
-      },
+      handle: ({ caller, query, request }) =>
+        PAGES.search(request, query, toAnswer, async (beforeId, limit) => {
+          const asked = { ...ownDomains(caller), ...withoutUndefined({ beforeId }), limit };
+          const { tokens, nextId } = await store.listTokens({ ...asked, look: LOOK });
+          return { rows: tokens.filter((token) => isOwn(caller, token)), next: nextId };
+        }),
     }),
     operation('POST /tokens', {
       id: 'createToken',

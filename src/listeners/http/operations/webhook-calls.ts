@@ -69,7 +69,7 @@ const callDetail = z
 const MAX_LOOKED = 20_000;
 const PORTION = 500;
 const REPLAY_PLACE = z.object({ at: z.int(), seq: z.int() });
-const PAGES = paging('webhook-calls', z.int().min(1));
+const PAGES = paging('webhook-calls', z.int().min(1), ({ eventSeq }: CallLogEntry) => eventSeq);
 /** Calls that one replay may queue. */
 const MAX_REPLAY = 10_000;
 /** Calls that it may name. */
@@ -163,12 +163,7 @@ export function webhookCallOperations(deps: {
           beforeEventSeq: query.After ?? Number.MAX_SAFE_INTEGER,
           limit: query.Limit + 1,
         });
-        return PAGES.pageOf(
-          calls,
-          query.Limit,
-          ({ eventSeq }) => eventSeq,
-          (entry) => toCall(entry, webhook, hasScope(caller, 'events:read')),
-        );
+        return PAGES.pageOf(calls, query, (entry) => toCall(entry, webhook, hasScope(caller, 'events:read')));
       },
     }),
     operation('GET /webhooks/:id/deliveries/:call', {

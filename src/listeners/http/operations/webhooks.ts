@@ -102,7 +102,7 @@ const MAX_DESCRIPTION_CHARS = 256;
 const MAX_COUNTED = 10_000;
 /** Each is a connection to a host that the caller chose, and lasts as long as that host wants it to, up to the limit. */
 const TESTS = { perToken: 5, perTenant: 10, total: 100 };
-const PAGES = paging('webhooks', z.int().min(1));
+const PAGES = paging('webhooks', z.int().min(1), ({ id }: Webhook) => id);
 /** Webhooks read in one question. */
 const AT_ONCE = 100;
 const STATUSES = new Map<string, WebhookStatus>([
@@ -209,12 +209,7 @@ export function webhookOperations({
         if (query.Details === true) {
           const afterId = query.After ?? 0;
           const found = await store.listWebhooks({ ...visible, afterId, limit: query.Limit + 1 });
-          const { Items, NextCursor } = PAGES.pageOf(
-            found,
-            query.Limit,
-            ({ id }) => id,
-            (one) => one,
-          );
+          const { Items, NextCursor } = PAGES.pageOf(found, query, (one) => one);
           return { Webhooks: await Promise.all(Items.map(toDetail)), NextCursor };
         }
         const rows: Webhook[] = [];
