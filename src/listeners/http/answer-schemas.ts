@@ -1,4 +1,4 @@
-/** Schemas that several operations share, and the type of an answer by its schema. */
+/** Schemas that several files share, and the type of an answer by its schema. */
 import { z } from 'zod';
 import type { Mailbox } from '../../model/message.ts';
 
@@ -70,6 +70,39 @@ export const bounce = z
     RemoteMta: z.string(),
   })
   .meta({ id: 'Bounce', description: 'Why a delivery did not succeed' });
+
+/** Where this server takes mail by SMTP from programs. */
+export const submissionPort = z
+  .object({
+    Host: z.string(),
+    Port: count,
+    Security: z
+      .enum(['TLS', 'StartTLS', 'None'])
+      .describe('How a connection is encrypted: at once, after STARTTLS, not at all (`dev` only)'),
+  })
+  .meta({ id: 'SubmissionPort' });
+
+const configItem = z
+  .object({
+    Key: z.string(),
+    Value: z.string().nullable().describe('As it may be shown; null = not set'),
+    Source: z.enum(['flag', 'environment', 'file', 'default']),
+    Default: z.string().nullable(),
+    Meaning: z.string(),
+  })
+  .meta({ id: 'ConfigItem' });
+
+/** The configuration in force. */
+export const configAnswer = z
+  .object({
+    Mode: z.enum(['dev', 'serve']).describe('How the server runs'),
+    Version: z.string().describe('Of postrider'),
+    Items: z.array(configItem),
+  })
+  .meta({ id: 'ConfigAnswer' });
+
+export type SubmissionPort = Answer<typeof submissionPort>;
+export type ConfigAnswer = Answer<typeof configAnswer>;
 
 /** A mailbox in the API's spelling. */
 export function toNamedAddress(mailbox: Mailbox): Answer<typeof namedAddress> {

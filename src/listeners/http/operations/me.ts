@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Domain } from '../../../model/domain.ts';
 import { hasScope } from '../../../policy/access/rights.ts';
-import { type Answer, count, time } from '../answer-schemas.ts';
+import { type Answer, count, submissionPort, time } from '../answer-schemas.ts';
 import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { DOMAIN } from '../query.ts';
@@ -28,16 +28,6 @@ const storage = z
     RecipientLimit: count.nullable().describe('null = none'),
   })
   .meta({ id: 'Storage' });
-
-const submissionPort = z
-  .object({
-    Host: z.string(),
-    Port: count,
-    Security: z
-      .enum(['TLS', 'StartTLS', 'None'])
-      .describe('How a connection is encrypted: at once, after STARTTLS, not at all (`dev` only)'),
-  })
-  .meta({ id: 'SubmissionPort' });
 
 const meAnswer = z
   .object({
@@ -80,8 +70,6 @@ const meAnswer = z
     Quotas: z.array(quota).describe('Of the domains that have one'),
   })
   .meta({ id: 'Me' });
-
-export type SubmissionPort = Answer<typeof submissionPort>;
 
 /** Domains that GET /me names; a caller with more asks GET /domains. */
 const MAX_SHOWN_DOMAINS = 100;

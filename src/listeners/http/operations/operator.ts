@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { routeKeyParts } from '../../../model/route-key.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
-import { type Answer, count, pageOf, priority, time } from '../answer-schemas.ts';
+import { type Answer, configAnswer, count, pageOf, priority, time } from '../answer-schemas.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { memoryPaging } from '../paging.ts';
@@ -65,26 +65,7 @@ const warmupItem = z
   })
   .meta({ id: 'Warmup' });
 
-const configItem = z
-  .object({
-    Key: z.string(),
-    Value: z.string().nullable().describe('As it may be shown; null = not set'),
-    Source: z.enum(['flag', 'environment', 'file', 'default']),
-    Default: z.string().nullable(),
-    Meaning: z.string(),
-  })
-  .meta({ id: 'ConfigItem' });
-
-const configAnswer = z
-  .object({
-    Mode: z.enum(['dev', 'serve']).describe('How the server runs'),
-    Version: z.string().describe('Of postrider'),
-    Items: z.array(configItem),
-  })
-  .meta({ id: 'ConfigAnswer' });
-
 export type QueueItem = Answer<typeof queueItem>;
-export type ConfigAnswer = Answer<typeof configAnswer>;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
