@@ -33,61 +33,49 @@ export interface CapturedReader {
   page(bytes: Uint8Array, tenant: readonly string[], remoteImages: boolean): Promise<Uint8Array | null>;
 }
 
+type AnswerTo<Wish extends CapturedWish> = Extract<CapturedAnswer, { kind: Wish['kind'] }>;
+
 /** A reader that gives messages of more than `hereBytes` to the workers. */
 export function createCapturedReader(
   workers: Pick<WorkerPool, 'run'>,
   { hereBytes }: { hereBytes: number },
 ): CapturedReader {
-  const read = (
-    bytes: Uint8Array,
-    wish: CapturedWish,
-    tenant: readonly string[],
-    more: { deadlineMs?: number } = {},
-  ): Promise<CapturedAnswer> =>
-    bytes.length > hereBytes
-      ? workers.run(tenant, 'captured', { body: bytes, wish }, more)
-      : readCaptured(bytes, wish);
-  /** Stands in for what takes too long to parse. */
-  const orUnread = async (
-    answer: Promise<CapturedAnswer>,
-    unread: CapturedAnswer,
-  ): Promise<CapturedAnswer> => {
-    try {
-      return await answer;
-    } catch (error) {
-      if (error instanceof AppError && error.problems[0].name === 'request-too-complex') return unread;
-      throw error;
-    }
-  };
-  const unexpected = () => new Error('an answer of another kind');
   return {
     async detail(bytes, head, of, tenant) {
-      const answer = await orUnread(read(bytes, { kind: 'contents', of }, tenant), {
-        kind: 'contents',
-        json: unreadIn(of),
-      });
-      if (answer.kind === 'contents') return joined(head, answer.json);
-      throw unexpected();
+      const unread = { kind: 'contents', json: unreadIn(of) } as const;
+      const { json } = await orUnread(read(bytes, { kind: 'contents', of }, tenant), unread);
+      return joined(head, json);
     },
-    async searched(bytes, tenant, more) {
-      const answer = await read(bytes, { kind: 'search' }, tenant, more);
-      if (answer.kind === 'search') return answer.inside;
-      throw unexpected();
-    },
-    async file(bytes, place, tenant) {
-      const answer = await read(bytes, { kind: 'file', place }, tenant);
-      if (answer.kind === 'file') return answer.file;
-      throw unexpected();
-    },
+    searched: async (bytes, tenant, more) => (await read(bytes, { kind: 'search' }, tenant, more)).inside,
+    file: async (bytes, place, tenant) => (await read(bytes, { kind: 'file', place }, tenant)).file,
     async page(bytes, tenant, remoteImages) {
-      const answer = await orUnread(read(bytes, { kind: 'page', remoteImages }, tenant), {
-        kind: 'page',
-        page: null,
-      });
-      if (answer.kind === 'page') return answer.page;
-      throw unexpected();
+      const unread = { kind: 'page', page: null } as const;
+      return (await orUnread(read(bytes, { kind: 'page', remoteImages }, tenant), unread)).page;
     },
   };
+
+  function read<Wish extends CapturedWish>(
+    bytes: Uint8Array,
+    wish: Wish,
+    tenant: readonly string[],
+    more: { deadlineMs?: number } = {},
+  ): Promise<AnswerTo<Wish>> {
+    const answer =
+      bytes.length > hereBytes
+        ? workers.run(tenant, 'captured', { body: bytes, wish }, more)
+        : readCaptured(bytes, wish);
+    return answer as Promise<AnswerTo<Wish>>;
+  }
+}
+
+/** `unread` stands in for what takes too long to parse. */
+async function orUnread<Answer>(answer: Promise<Answer>, unread: Answer): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof AppError && error.problems[0].name === 'request-too-complex') return unread;
+    throw error;
+  }
 }
 
 /** Joins two JSON objects, neither of them empty. */
