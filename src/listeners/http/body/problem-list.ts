@@ -15,8 +15,6 @@ export interface ProblemList {
   readonly items: Problem[];
   /** `field` is a JSON Pointer in documented spelling; `message` replaces the registry's sentence. */
   add(name: ErrorName, field: string, message?: string): void;
-  /** Nothing more is kept; loops over many items may stop. */
-  isFull(): boolean;
 }
 
 /** An empty list. */
@@ -28,7 +26,6 @@ export function createProblemList(): ProblemList {
       if (items.length >= MAX_KEPT) return;
       items.push(message === undefined ? { name, field } : { name, field, message });
     },
-    isFull: () => items.length >= MAX_KEPT,
   };
 }
 
