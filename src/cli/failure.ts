@@ -5,7 +5,7 @@
 import { ConfigError } from '../config.ts';
 import { asErrors, isJournal } from '../lib/log-sink.ts';
 import { whyNot } from '../lib/why-not.ts';
-import { CommandError, jsonText, printableLines, type Terminal, UsageError } from './terminal.ts';
+import { Failure, jsonText, printableLines, type Terminal, UsageError } from './terminal.ts';
 
 /** Writes what went wrong and returns the exit code: 2 for wrong usage, otherwise 1. */
 export function reportFailure(
@@ -17,7 +17,7 @@ export function reportFailure(
   const { stack } = cause as Error;
   const message = sentenceOf(cause as NodeJS.ErrnoException);
   if (json) {
-    const named = cause instanceof UsageError || cause instanceof CommandError ? cause.errors : [];
+    const named = cause instanceof Failure ? cause.errors : [];
     stderr.write(failureLine(message, code, named));
   } else {
     const text = `postrider: ${printableLines(message)}\n`;

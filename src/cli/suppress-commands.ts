@@ -14,7 +14,7 @@ import type { CommandContext, CommandGroup } from './command.ts';
 import { FORCE, refuseExisting } from './files.ts';
 import { withProgress } from './progress.ts';
 import { addedText, addImport, sendItems } from './suppress-import.ts';
-import { CommandError, counted, jsonText, tableOf, UsageError } from './terminal.ts';
+import { CommandError, counted, Failure, jsonText, tableOf } from './terminal.ts';
 
 const REASONS = `one of ${SUPPRESSION_REASONS.join(', ')}`;
 const EXPORTED = [...FIELDS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule'] as const;
@@ -158,7 +158,7 @@ async function writeList(
       }
     });
   } catch (cause) {
-    if (cause instanceof CommandError || cause instanceof UsageError) throw cause;
+    if (cause instanceof Failure) throw cause;
     throw new CommandError(`${file ?? 'standard output'} cannot be written: ${whyNot(cause)}`);
   }
   return count;

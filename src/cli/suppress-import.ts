@@ -22,7 +22,7 @@ import type { CommandContext, ContextCommand } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { readBytes } from './files.ts';
 import { withProgress } from './progress.ts';
-import { CommandError, counted, printable, shortened, UsageError } from './terminal.ts';
+import { CommandError, counted, Failure, printable, shortened, UsageError } from './terminal.ts';
 
 const MAX_SHOWN = 10;
 const DEFAULT_REASON = 'Manual' satisfies SuppressionReason;
@@ -247,7 +247,7 @@ async function store(ctx: CommandContext, domain: string, { items }: ImportPlan)
 
 /** A refusal names items of one request; people look for lines of their file. */
 function withLines(cause: unknown, chunk: readonly { line: number }[], done: SuppressionsAdded): unknown {
-  if (!(cause instanceof CommandError) && !(cause instanceof UsageError)) return cause;
+  if (!(cause instanceof Failure)) return cause;
   const errors = cause.errors as readonly { Message?: string; Field?: string }[];
   const lines = errors.map(({ Message, Field }) => {
     const row = chunk[Number(/^\/Items\/(\d{1,4})/.exec(Field ?? '')?.[1])];

@@ -10,8 +10,8 @@ export interface Terminal {
   stdin: NodeJS.ReadStream;
 }
 
-/** The arguments are wrong; exit code 2. `errors`: the problems as the server listed them. */
-export class UsageError extends Error {
+/** A command ends with this sentence. `errors`: the problems as the server listed them. */
+export class Failure extends Error {
   readonly errors: readonly object[];
   constructor(message: string, errors: readonly object[] = []) {
     super(message);
@@ -19,14 +19,11 @@ export class UsageError extends Error {
   }
 }
 
-/** The arguments are right, but the command failed; exit code 1. `errors`: the problems as the server listed them. */
-export class CommandError extends Error {
-  readonly errors: readonly object[];
-  constructor(message: string, errors: readonly object[] = []) {
-    super(message);
-    this.errors = errors;
-  }
-}
+/** The arguments are wrong; exit code 2. */
+export class UsageError extends Failure {}
+
+/** The arguments are right, but the command failed; exit code 1. */
+export class CommandError extends Failure {}
 
 /** Where text is written; a terminal knows its width (a serial console may say 0). */
 export type Screen = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
