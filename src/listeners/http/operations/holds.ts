@@ -9,7 +9,7 @@ import { LANES, type Lane } from '../../../model/message.ts';
 import type { Hold, HoldMatch } from '../../../policy/limits/holds.ts';
 import { count, pageOf } from '../answer-schemas.ts';
 import { instant } from '../body/instant.ts';
-import { ONE_LINE } from '../body/text-rules.ts';
+import { lineOfName } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPaging } from '../paging.ts';
@@ -42,12 +42,7 @@ const MATCH = {
 };
 const HOLD = z.object({
   ...MATCH,
-  Reason: z
-    .string()
-    .trim()
-    .min(1)
-    .max(MAX_REASON)
-    .refine(...ONE_LINE),
+  Reason: lineOfName(MAX_REASON),
   Until: instant.optional(),
 });
 const RELEASE = z.object({ ...MATCH, HoldID: z.string().max(64).optional() });

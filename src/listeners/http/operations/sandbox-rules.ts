@@ -10,7 +10,7 @@ import type { RuleResult, SandboxRule } from '../../../model/sandbox-rule.ts';
 import { pickDomain } from '../../../policy/access/rights.ts';
 import { MAX_RULES_PER_DOMAIN } from '../../../policy/sandbox/sandbox-rules.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
-import { ONE_LINE } from '../body/text-rules.ts';
+import { oneLine } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { inOrder, memoryPaging } from '../paging.ts';
@@ -60,32 +60,13 @@ const PLAIN = /^[\x20-\x7e]+$/;
 
 const RULE = z.object({
   Domain: z.string().max(253).optional().describe('Sender domain; needed if the token has several'),
-  Inbox: z
-    .string()
+  Inbox: oneLine(320).min(1).optional(),
+  Recipient: oneLine(320)
     .min(1)
-    .max(320)
-    .refine(...ONE_LINE)
-    .optional(),
-  Recipient: z
-    .string()
-    .min(1)
-    .max(320)
-    .refine(...ONE_LINE)
     .optional()
     .describe('An address, or * and how it ends: *@example.net, *+late@example.net'),
-  Subject: z
-    .string()
-    .min(1)
-    .max(998)
-    .refine(...ONE_LINE)
-    .optional()
-    .describe('Held by the subject, in any case'),
-  Tag: z
-    .string()
-    .min(1)
-    .max(256)
-    .refine(...ONE_LINE)
-    .optional(),
+  Subject: oneLine(998).min(1).optional().describe('Held by the subject, in any case'),
+  Tag: oneLine(256).min(1).optional(),
   Result: z.string().max(32).describe('Deliver, Bounce, SoftBounce, Defer, Fail, Complain, Open or Click'),
   Defers: z.int().min(1).max(20).optional().describe('Of Defer: how often before it is delivered; 1'),
   DelayMs: z.int().min(0).max(MAX_DELAY_MS).optional().describe('Before the first try'),

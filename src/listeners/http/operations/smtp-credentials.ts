@@ -9,7 +9,7 @@ import type { SmtpCredential } from '../../../model/smtp-credential.ts';
 import { grantOf } from '../../../policy/access/may-mint.ts';
 import { pickDomain, requireScope } from '../../../policy/access/rights.ts';
 import { type Answer, nothing, pageOf, time } from '../answer-schemas.ts';
-import { ONE_LINE } from '../body/text-rules.ts';
+import { lineOfName } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -41,13 +41,7 @@ const newSmtpCredentialAnswer = z
 const PAGES = paging('smtp-credentials', z.uuid(), ({ id }: { id: string }) => id);
 
 const NEW_CREDENTIAL = z.object({
-  Name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(128)
-    .refine(...ONE_LINE)
-    .optional(),
+  Name: lineOfName(128).optional(),
   Domain: z.string().max(255).optional(),
   Sandbox: z.boolean().optional(),
   Notices: z.boolean().optional(),

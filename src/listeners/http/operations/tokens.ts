@@ -18,7 +18,7 @@ import {
 } from '../../../model/token.ts';
 import { type Grant, grantOf, type LimitWish, makerOf, mayMint } from '../../../policy/access/may-mint.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
-import { ONE_LINE } from '../body/text-rules.ts';
+import { lineOfName } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -87,12 +87,7 @@ export const domainName = z
   });
 
 const NEW_TOKEN = z.object({
-  Name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(128)
-    .refine(...ONE_LINE),
+  Name: lineOfName(128),
   Domains: z.array(domainName).min(1).max(MAX_DOMAINS).optional(),
   Scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
   Preset: z.string().max(32).optional(),

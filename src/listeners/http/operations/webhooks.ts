@@ -17,7 +17,7 @@ import {
 import { makerOf } from '../../../policy/access/may-mint.ts';
 import { callerDomains, pickDomain, requireScope } from '../../../policy/access/rights.ts';
 import { type Answer, count, nothing, time } from '../answer-schemas.ts';
-import { ONE_LINE } from '../body/text-rules.ts';
+import { oneLine } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -131,11 +131,7 @@ const EVENTS = named(
 const URL_TEXT = named('webhook-url-invalid', `is a text of at most ${MAX_URL_CHARS} characters`, (value) =>
   typeof value === 'string' && value.length <= MAX_URL_CHARS ? value : null,
 ).meta({ type: 'string', maxLength: MAX_URL_CHARS, description: 'Where it is called' });
-const DESCRIPTION = z
-  .string()
-  .max(MAX_DESCRIPTION_CHARS)
-  .refine(...ONE_LINE)
-  .optional();
+const DESCRIPTION = oneLine(MAX_DESCRIPTION_CHARS).optional();
 
 const NEW_WEBHOOK = z
   .object({

@@ -16,17 +16,12 @@ import {
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
 import { isJsonObject } from '../body/json-properties.ts';
 import { readJsonBytes } from '../body/json-request.ts';
-import { ONE_LINE } from '../body/text-rules.ts';
+import { lineOfName } from '../body/text-rules.ts';
 import { fillMistake, missingVariables, templateMistake } from './template-problems.ts';
 
 export const MAX_VERSION = 2 ** 31 - 1;
 
-const name = z
-  .string()
-  .trim()
-  .min(1)
-  .max(128)
-  .refine(...ONE_LINE);
+const name = lineOfName(128);
 const TEXTS = {
   Subject: z.string().optional(),
   HTMLContent: z.string().optional(),
