@@ -95,7 +95,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/operations/attention-answer.ts sentence',
     'listeners/http/operations/attention-paths.ts relayItemOf',
     'listeners/http/paging.ts cursorText',
-    'listeners/http/idempotency.ts withKey',
     'listeners/http/idempotency.ts replayedAnswer',
     'listeners/http/problem.ts problemAnswer',
     'listeners/http/problem.ts toAppError',

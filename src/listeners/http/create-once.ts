@@ -10,7 +10,7 @@ import { AppError } from '../../lib/errors.ts';
 import { lineOf } from '../../policy/access/rights.ts';
 import { KeyTaken } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
-import { type Idempotency, replayedAnswer, withKey } from './idempotency.ts';
+import { replayedAnswer, type WithKey } from './idempotency.ts';
 import type { ApiAnswer, ApiRequest } from './route.ts';
 
 const KEEP_SECRETS_MS = 5 * 60_000;
@@ -30,7 +30,7 @@ export type CreateOnce = (
 
 /** One per process. */
 export function createCreateOnce(
-  deps: { idempotency: Idempotency; clock: Clock },
+  deps: { withKey: WithKey; clock: Clock },
   options: { windowMs: number },
 ): CreateOnce {
   const fresh = new BoundedMap<string, Kept>(MAX_TENANTS);
@@ -39,7 +39,7 @@ export function createCreateOnce(
     const { owner } = request.caller;
     const tenant = lineOf(request.caller);
     const id = `${owner}\0${operation}\0${request.header('idempotency-key') ?? ''}`;
-    const answer = await withKey(deps.idempotency, request, operation, async (key) => {
+    const answer = await deps.withKey(request, operation, async (key) => {
       if (key === null) return create(undefined);
       const createdAt = deps.clock.now();
       const expiresBefore = createdAt - options.windowMs;

@@ -32,8 +32,7 @@ import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConfigAnswer, SubmissionPort } from './answer-schemas.ts';
 import type { CreateOnce } from './create-once.ts';
-import type { Idempotency } from './idempotency.ts';
-import type { ServerProblem } from './operations/attention-items.ts';
+import type { WithKey } from './idempotency.ts';
 import type { Traffic } from './operations/traffic.ts';
 import type { ApiAnswer, PlainRoute } from './route.ts';
 import type { CaptureFeed } from './sandbox/capture-feed.ts';
@@ -45,6 +44,15 @@ import type { emailSchema } from './send/fields.ts';
 import { DEFAULT_EMAIL_LIMITS } from './send/limits.ts';
 import type { TemplateWork } from './templates/template-work.ts';
 import type { WorkerPool } from './worker-pool.ts';
+
+/** A problem of this server, now or soon. */
+export interface ServerProblem {
+  name: string;
+  /** false: it does not work now. */
+  ok: boolean;
+  /** What is wrong; '' = nothing. */
+  detail: string;
+}
 
 export interface HttpDeps {
   store: Store;
@@ -132,13 +140,11 @@ export interface HttpDeps {
 export interface Shared {
   workers: WorkerPool;
   captured: CapturedReader;
-  idempotency: Idempotency;
-  sendRate: SendRate;
+  withKey: WithKey;
 }
 
 /** What every operation is given. */
 export interface ApiParts extends HttpDeps, Shared {
-  sendRate: SendRate;
   /** Answers a repeated Idempotency-Key of what is created, other than mail. */
   createOnce: CreateOnce;
   /** The same for bodies with a password. */

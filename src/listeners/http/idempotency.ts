@@ -17,20 +17,15 @@ const HASH_INLINE_BYTES = 64 * 1024;
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 const VISIBLE = /^[\x21-\x7e]{1,255}$/;
 
-export type IdempotencyCheck =
-  | { kind: 'replay'; status: number; body: string }
-  /** The key is reserved; `release` must be called when the request ends, whatever its result. */
-  | { kind: 'proceed'; operation: string; key: string; fingerprint: Uint8Array; release(): void };
-
-export interface Idempotency {
-  /** Throws AppError idempotency-key-reused / -in-flight. `operation`: method and path, e.g. `POST /email`. */
-  begin(request: {
-    owner: string;
-    operation: string;
-    key: string;
-    body: Uint8Array;
-  }): Promise<IdempotencyCheck>;
-}
+/**
+ * Runs `run` with the request's Idempotency-Key, if it has one, or repeats the answer of an earlier run. `operation`: method and
+ * path, e.g. `POST /email`. Throws AppError idempotency-key-invalid, -reused, -in-flight.
+ */
+export type WithKey = (
+  request: Pick<ApiRequest, 'caller' | 'header' | 'body'>,
+  operation: string,
+  run: (key: { operation: string; key: string; fingerprint: Uint8Array } | null) => Promise<ApiAnswer>,
+) => Promise<ApiAnswer>;
 
 /** The key in a header value, unquoted. Throws AppError idempotency-key-invalid. */
 export function parseIdempotencyKey(header: string): string {
@@ -45,74 +40,43 @@ export function parseIdempotencyKey(header: string): string {
  * One per process: it knows which keys are in use here. `fingerprintKey`: for bodies that hold a password, whose plain hash
  * in the database would let somebody try guesses much faster than scrypt does.
  */
-export function createIdempotency(
+export function createWithKey(
   deps: { store: Pick<Store, 'findIdempotent'>; clock: Clock },
   { windowMs, fingerprintKey }: { windowMs: number; fingerprintKey?: Uint8Array },
-): Idempotency {
+): WithKey {
   const running = new Set<string>();
-  return {
-    async begin({ owner, operation, key, body }) {
-      const id = `${owner}\0${operation}\0${key}`;
-      if (running.has(id)) throw new AppError('idempotency-key-in-flight', { retryAfterSeconds: 1 });
-      running.add(id);
-      const release = () => {
-        running.delete(id);
-      };
-      try {
-        const fingerprint =
-          fingerprintKey === undefined
-            ? await sha256(body)
-            : createHmac('sha256', fingerprintKey).update(body).digest();
-        const stored = await deps.store.findIdempotent({
-          owner,
-          operation,
-          key,
-          expiresBefore: deps.clock.now() - windowMs,
-        });
-        if (stored === null) return { kind: 'proceed', operation, key, fingerprint, release };
-        if (
-          stored.fingerprint.length !== fingerprint.length ||
-          !timingSafeEqual(stored.fingerprint, fingerprint)
-        ) {
-          throw new AppError('idempotency-key-reused');
-        }
-        release();
-        return { kind: 'replay', status: stored.status, body: stored.body };
-      } catch (error) {
-        release();
-        throw error;
+  return async (request, operation, run) => {
+    const header = request.header('idempotency-key');
+    if (header === undefined) return run(null);
+    const key = parseIdempotencyKey(header);
+    const { owner } = request.caller;
+    const id = `${owner}\0${operation}\0${key}`;
+    if (running.has(id)) throw new AppError('idempotency-key-in-flight', { retryAfterSeconds: 1 });
+    running.add(id);
+    try {
+      // The body gets no variable here: it would be kept until the answer, while `run` releases it sooner.
+      const fingerprint = await fingerprintOf(request.body);
+      const expiresBefore = deps.clock.now() - windowMs;
+      const stored = await deps.store.findIdempotent({ owner, operation, key, expiresBefore });
+      if (stored === null) return await run({ operation, key, fingerprint });
+      const { length } = fingerprint;
+      if (stored.fingerprint.length !== length || !timingSafeEqual(stored.fingerprint, fingerprint)) {
+        throw new AppError('idempotency-key-reused');
       }
-    },
+      return replayedAnswer(stored.status, stored.body);
+    } finally {
+      running.delete(id);
+    }
   };
-}
 
-/** Runs `run` with the request's Idempotency-Key, if it has one, or repeats the answer of an earlier run. */
-export async function withKey(
-  idempotency: Idempotency,
-  request: ApiRequest,
-  operation: string,
-  run: (key: { operation: string; key: string; fingerprint: Uint8Array } | null) => Promise<ApiAnswer>,
-): Promise<ApiAnswer> {
-  const header = request.header('idempotency-key');
-  if (header === undefined) return run(null);
-  const key = parseIdempotencyKey(header);
-  const { owner } = request.caller;
-  // The body gets no variable here: it would be kept until the answer, while `run` releases it sooner.
-  const check = await idempotency.begin({ owner, operation, key, body: request.body });
-  if (check.kind === 'replay') return replayedAnswer(check.status, check.body);
-  try {
-    return await run({ operation: check.operation, key: check.key, fingerprint: check.fingerprint });
-  } finally {
-    check.release();
+  async function fingerprintOf(body: Uint8Array): Promise<Uint8Array> {
+    if (fingerprintKey !== undefined) return createHmac('sha256', fingerprintKey).update(body).digest();
+    if (body.length <= HASH_INLINE_BYTES) return createHash('sha256').update(body).digest();
+    return new Uint8Array(await subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>));
   }
 }
 
 /** A stored answer, marked as a repetition. */
 export function replayedAnswer(status: number, body: string): ApiAnswer {
   return { status, headers: { 'idempotency-replayed': 'true' }, body };
-}
-
-async function sha256(body: Uint8Array): Promise<Uint8Array> {
-  if (body.length <= HASH_INLINE_BYTES) return createHash('sha256').update(body).digest();
-  return new Uint8Array(await subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>));
 }

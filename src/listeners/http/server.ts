@@ -15,7 +15,7 @@ import { createCallers } from './callers.ts';
 import { createConnectionLimit } from './connection-limit.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createErrorAnswers } from './error-answers.ts';
-import { createIdempotency } from './idempotency.ts';
+import { createWithKey } from './idempotency.ts';
 import { mountRoutes } from './mount.ts';
 import { gatherProblems } from './operations/attention-problems.ts';
 import { apiRoutes } from './operations/table.ts';
@@ -47,9 +47,8 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   });
   const captured = createCapturedReader(workers, { hereBytes: options.capturedHereBytes });
   const captureTexts = createCaptureTexts({ ...deps, reader: captured });
-  const idempotency = createIdempotency(deps, { windowMs: options.idempotencyWindowMs });
-  const { sendRate } = deps;
-  const routes = apiRoutes(deps, options, { workers, captured, idempotency, sendRate });
+  const withKey = createWithKey(deps, { windowMs: options.idempotencyWindowMs });
+  const routes = apiRoutes(deps, options, { workers, captured, withKey });
   const plain = [
     ...plainRoutes(routes, { access: deps.access, publicUrl: own.publicUrl }),
     ...(deps.routes ?? []),
@@ -62,7 +61,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   ]);
   const errors = createErrorAnswers(deps, { methodsOf, own });
   const requests = createRunningRequests(deps.clock);
-  const { clock, random, log, certificates } = deps;
+  const { clock, random, log, certificates, sendRate } = deps;
   const turns = createFairTurns(clock);
   const limit = createConnectionLimit({ clock, log, turns }, options);
   const app = createApp(

@@ -4,11 +4,9 @@
  * first.
  */
 
-import type { Clock } from '../../../lib/clock.ts';
 import { relayOfSite } from '../../../model/route.ts';
 import type { Webhook } from '../../../model/webhook.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
-import type { Routes } from '../../../pipeline/deliver/routing/routes.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { checksOf, heldFrom } from '../../../policy/domains/domain-status.ts';
 import { type GuardStanding, isGuardHold } from '../../../policy/limits/guard-rails.ts';
@@ -18,6 +16,7 @@ import type { Store } from '../../../store/store.ts';
 import type { FailingDomain } from '../../../store/topics/domains.ts';
 import type { NodeRow } from '../../../store/topics/nodes.ts';
 import type { WaitingCount } from '../../../store/topics/queue.ts';
+import type { HttpDeps, ServerProblem } from '../deps.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
 import {
   type AttentionAnswer,
@@ -31,38 +30,11 @@ import { mergedRelays, relayItemOf, relayItems, siteItems } from './attention-pa
 import type { Traffic } from './traffic.ts';
 import { waitingMail } from './waiting-mail.ts';
 
-/** A problem of this server, now or soon. */
-export interface ServerProblem {
-  name: string;
-  /** false: it does not work now. */
-  ok: boolean;
-  /** What is wrong; '' = nothing. */
-  detail: string;
-}
-
-export interface AttentionDeps {
-  store: Pick<
-    Store,
-    | 'failingDomains'
-    | 'listDomains'
-    | 'failingWebhooks'
-    | 'listNodes'
-    | 'waitingCounts'
-    | 'listPathChanges'
-    | 'listPathStates'
-    | 'countSummed'
-  >;
+export interface AttentionDeps
+  extends Pick<HttpDeps, 'store' | 'warmup' | 'problems' | 'leadsOut' | 'nodes' | 'clock'> {
   traffic: Pick<Traffic, 'paths' | 'pathOf' | 'relays' | 'holds' | 'waits'>;
-  warmup: { list(): readonly WarmupView[] };
-  guard: { warned(): readonly { domain: string; standing: GuardStanding }[] };
-  /** Why this server itself does not work, as /readyz shows it. */
-  problems(): Promise<readonly ServerProblem[]>;
-  doctor: { lastInstance(): Promise<{ at: number; checks: readonly DomainCheck[] } | null> };
-  /** Whether such mail leaves this server by its route. */
-  leadsOut: Routes['leadsOut'];
-  /** How many nodes run, with this one. */
-  nodes(): number;
-  clock: Clock;
+  guard: Pick<HttpDeps['guard'], 'warned'>;
+  doctor: Pick<HttpDeps['doctor'], 'lastInstance'>;
 }
 
 /** What the caller may see. */

@@ -4,6 +4,7 @@ import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import { siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingCount } from '../../../store/topics/queue.ts';
+import type { HttpDeps } from '../deps.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
 import {
   type AttentionItem,
@@ -15,11 +16,8 @@ import {
 import type { Traffic } from './traffic.ts';
 import { waitingByPath } from './waiting-mail.ts';
 
-interface BlockedDeps {
-  store: Pick<Store, 'listPathChanges' | 'listPathStates'>;
+interface BlockedDeps extends Pick<HttpDeps, 'store' | 'nodes'> {
   traffic: Pick<Traffic, 'paths' | 'pathOf' | 'relays'>;
-  /** How many nodes run, with this one. */
-  nodes(): number;
 }
 
 /** A path that takes no mail, at this node or at another one. */

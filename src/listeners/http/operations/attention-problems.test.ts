@@ -17,8 +17,8 @@ import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { everyEvent } from '../../../store/conformance/fixtures.ts';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
 import { StoreUnavailable } from '../../../store/store.ts';
+import type { ServerProblem } from '../deps.ts';
 import { codesOf, openWorld, type World } from '../test-world.ts';
-import type { ServerProblem } from './attention-items.ts';
 import { gatherProblems } from './attention-problems.ts';
 import { pathSnapshot } from './test-paths.ts';
 

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
+import type { ServerProblem } from '../deps.ts';
 import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
-import { gatherAttention, type ServerProblem } from './attention-items.ts';
+import { gatherAttention } from './attention-items.ts';
 import { pathSnapshot } from './test-paths.ts';
 
 const HOUR = 3_600_000;

@@ -15,7 +15,7 @@ import type { MessageView } from '../../../store/topics/messages.ts';
 import type { Answer } from '../answer-schemas.ts';
 import { readJsonBody } from '../body/json-request.ts';
 import type { ApiParts, HttpOptions } from '../deps.ts';
-import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
+import { replayedAnswer, type WithKey } from '../idempotency.ts';
 import { rawOperation } from '../operation.ts';
 import {
   type ApiAnswer,
@@ -51,12 +51,12 @@ const SENT_AGAIN = {
 
 /** Accepts what `wanted` finds, once for an Idempotency-Key. `operation`: its method and path. */
 function sendAgain(
-  deps: { acceptance: Pick<Acceptance, 'release'>; idempotency: Idempotency },
+  deps: { acceptance: Pick<Acceptance, 'release'>; withKey: WithKey },
   request: ApiRequest,
   operation: string,
   wanted: () => Promise<{ captured: Captured; recipient: SubmittedRecipient }>,
 ): Promise<ApiAnswer> {
-  return withKey(deps.idempotency, request, operation, async (key) => {
+  return deps.withKey(request, operation, async (key) => {
     // A caller that may send but not read could read mail by sending it to itself.
     requireScope(request.caller, 'email:read');
     const given = { caller: request.caller, idempotency: key, ...(await wanted()) };

@@ -5,7 +5,7 @@
 
 import { createCreateOnce } from '../create-once.ts';
 import type { ApiParts, HttpDeps, HttpOptions, Shared } from '../deps.ts';
-import { createIdempotency } from '../idempotency.ts';
+import { createWithKey } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
 import { createCaptureFeed } from '../sandbox/capture-feed.ts';
 import { createNearestCaptures } from '../sandbox/sandbox-nearest.ts';
@@ -57,13 +57,13 @@ import { webhookOperations } from './webhooks.ts';
 /** The routes below /api/v1. */
 export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared): readonly ApiRoute[] {
   const window = { windowMs: options.idempotencyWindowMs };
-  const forPasswords = createIdempotency(deps, { ...window, fingerprintKey: deps.fingerprintKey });
+  const withPassword = createWithKey(deps, { ...window, fingerprintKey: deps.fingerprintKey });
   const templates = createStoredTemplates(deps.store);
   const parts: ApiParts = {
     ...deps,
     ...shared,
-    createOnce: createCreateOnce({ ...deps, idempotency: shared.idempotency }, window),
-    createWithPasswordOnce: createCreateOnce({ ...deps, idempotency: forPasswords }, window),
+    createOnce: createCreateOnce({ ...deps, withKey: shared.withKey }, window),
+    createWithPasswordOnce: createCreateOnce({ ...deps, withKey: withPassword }, window),
     work: createTemplateWork({ templates, workers: shared.workers }),
     reader: createEmailReader(
       { ...deps, templates, workers: shared.workers },

@@ -15,7 +15,7 @@ import { requireJson } from '../body/json-media-type.ts';
 import { isJsonObject } from '../body/json-properties.ts';
 import { prefersStrict } from '../body/prefer.ts';
 import type { ApiParts } from '../deps.ts';
-import { replayedAnswer, withKey } from '../idempotency.ts';
+import { replayedAnswer } from '../idempotency.ts';
 import { rawOperation } from '../operation.ts';
 import { problemItem, shownProblem } from '../problem.ts';
 import type { ApiAnswer, ApiRequest, ApiRoute } from '../route.ts';
@@ -39,7 +39,7 @@ type ReadOne = () => Promise<BatchItem>;
 /** The operation. */
 export function batchEmailOperation({
   acceptance,
-  idempotency,
+  withKey,
   reader,
   workers,
   sendRate,
@@ -67,7 +67,7 @@ export function batchEmailOperation({
   async function handle(request: ApiRequest): Promise<ApiAnswer> {
     requireJson(request.header('content-type'));
     const parts = reader.isLarge(request.body) ? null : partsOf(request, parseBody(request.body, BATCH_LIST));
-    return withKey(idempotency, request, 'POST /email/batch', async (key) =>
+    return withKey(request, 'POST /email/batch', async (key) =>
       send(request, parts ?? (await partsOfLarge(request)), key),
     );
   }

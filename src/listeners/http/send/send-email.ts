@@ -12,7 +12,7 @@ import { messageId } from '../answer-schemas.ts';
 import { requireJson } from '../body/json-media-type.ts';
 import { prefersStrict } from '../body/prefer.ts';
 import type { ApiParts } from '../deps.ts';
-import { replayedAnswer, withKey } from '../idempotency.ts';
+import { replayedAnswer } from '../idempotency.ts';
 import { rawOperation } from '../operation.ts';
 import { type ApiAnswer, type ApiRequest, type ApiRoute, BASE, json } from '../route.ts';
 import { forgetTexts, type ParsedBody, parseBody, type ReadEmail } from './email-reader.ts';
@@ -26,7 +26,7 @@ const NOTHING = new Uint8Array(0);
 const IGNORED = 'x-postrider-ignored';
 
 /** The route of the send operation. */
-export function sendEmailOperation({ acceptance, idempotency, reader, email }: ApiParts): ApiRoute {
+export function sendEmailOperation({ acceptance, withKey, reader, email }: ApiParts): ApiRoute {
   return rawOperation('POST /email', {
     id: 'sendEmail',
     scope: 'email:send',
@@ -51,7 +51,7 @@ export function sendEmailOperation({ acceptance, idempotency, reader, email }: A
     requireJson(request.header('content-type'));
     // An invalid JSON body is refused before the key is checked; a large one is parsed once, in the worker.
     const parsed = reader.isLarge(request.body) ? null : parseBody(request.body);
-    return withKey(idempotency, request, 'POST /email', (key) => send(request, parsed, key));
+    return withKey(request, 'POST /email', (key) => send(request, parsed, key));
   }
 
   async function send(
