@@ -36,8 +36,6 @@ export interface CallRequest {
   path: string;
   query?: Readonly<Record<string, QueryValue>>;
   body?: unknown;
-  /** `text` for message/rfc822. Default `json`. */
-  answer?: 'json' | 'bytes' | 'response';
 }
 
 export interface Caller {
@@ -76,7 +74,7 @@ export function createCaller(options: ClientOptions): Caller {
     bytes: (request, given = {}) =>
       attempts(request, given, async (response) => new Uint8Array(await response.arrayBuffer())),
     async stream(request, given = {}) {
-      const response = await once(request, given, undefined, given.signal, given.headers);
+      const response = await once(request, undefined, given.signal, given.headers);
       if (!response.ok) throw await refusal(response);
       return response;
     },
@@ -92,38 +90,22 @@ export function createCaller(options: ClientOptions): Caller {
     for (let tries = 0; ; tries += 1) {
       const timeout = AbortSignal.timeout(given.timeoutMs ?? defaultTimeoutMs);
       const signal = given.signal === undefined ? timeout : AbortSignal.any([given.signal, timeout]);
-      const result = await attempt(request, given, key, signal, read);
-      if (result.kind === 'answer') return result.value;
+      let error: PostriderError | PostriderConnectionError;
+      try {
+        const response = await once(request, key, signal);
+        if (response.ok) return await read(response);
+        error = await refusal(response);
+      } catch (cause) {
+        error = new PostriderConnectionError(`${request.method} ${request.path}: ${whyOf(cause)}`, cause);
+      }
       given.signal?.throwIfAborted();
-      if (tries >= maxRetries || !mayRepeat(result.error)) throw result.error;
-      await wait(waitMs(tries, result.error), given.signal);
-    }
-  }
-
-  async function attempt<T>(
-    request: CallRequest,
-    given: CallOptions,
-    key: string | undefined,
-    signal: AbortSignal,
-    read: (response: Response) => Promise<T>,
-  ): Promise<
-    { kind: 'answer'; value: T } | { kind: 'failed'; error: PostriderError | PostriderConnectionError }
-  > {
-    try {
-      const response = await once(request, given, key, signal);
-      if (response.ok) return { kind: 'answer', value: await read(response) };
-      return { kind: 'failed', error: await refusal(response) };
-    } catch (cause) {
-      return {
-        kind: 'failed',
-        error: new PostriderConnectionError(`${request.method} ${request.path}: ${whyOf(cause)}`, cause),
-      };
+      if (tries >= maxRetries || !mayRepeat(error)) throw error;
+      await wait(waitMs(tries, error), given.signal);
     }
   }
 
   function once(
     { method, path, query, body }: CallRequest,
-    _given: CallOptions,
     key: string | undefined,
     signal: AbortSignal | undefined,
     more: Readonly<Record<string, string>> = {},
