@@ -9,7 +9,6 @@ const MAX_LEASES = 5;
 const LOST =
   'Lost = it ended without stopping: it was killed, crashed or was silent for too long. What it was sending may be sent twice';
 
-/** `nodes`: the living processes, and the leases of each. */
 export const nodesCommand: CommandGroup = (program) => {
   program
     .command('nodes')
@@ -18,7 +17,6 @@ export const nodesCommand: CommandGroup = (program) => {
     .runs((ctx) => printPages(ctx, '/nodes', nodesText));
 };
 
-/** Exported for tests. */
 export function nodesText({ Items: all }: Page<Node>): string {
   // Each command that runs without a server begins an epoch of its node. Of the ended ones only the latest is shown.
   const latest = new Map<string, number>();

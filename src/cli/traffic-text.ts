@@ -100,7 +100,6 @@ export function overridesText(overrides: readonly Override[]): string {
   return table([['ID', 'FOR', 'SETS', 'UNTIL', 'WHY'], ...rows]);
 }
 
-/** A table of holds. */
 export function holdsText(holds: readonly Hold[]): string {
   const rows = holds.map((hold) => [
     hold.HoldID,

@@ -5,7 +5,6 @@ import type { Mailbox } from '../../model/message.ts';
 /** A time: ISO 8601, UTC, milliseconds. */
 export const time = z.iso.datetime({ precision: 3 });
 
-/** A count of things. */
 export const count = z.int().min(0);
 
 /** A page of `items`, named `id` in the document. */
@@ -92,7 +91,6 @@ const configItem = z
   })
   .meta({ id: 'ConfigItem' });
 
-/** The configuration in force. */
 export const configAnswer = z
   .object({
     Mode: z.enum(['dev', 'serve']).describe('How the server runs'),

@@ -104,7 +104,6 @@ export interface HttpDeps {
     lane: Lane;
     tags: readonly string[];
   }): boolean;
-  /** The sandbox rules. */
   sandboxRules: Pick<SandboxRules, 'list' | 'add' | 'remove'>;
   /** Called when events with webhook calls were stored. */
   eventsStored(): void;
@@ -114,7 +113,6 @@ export interface HttpDeps {
   node: NodeLease;
   /** How many nodes run, with this one. */
   nodes(): number;
-  /** The warm-up of new sources. */
   warmup: { list(): readonly WarmupView[] };
   /** The texts for the token slots of one recipient's copy. */
   personalTexts: PersonalTexts;
@@ -128,7 +126,6 @@ export interface HttpDeps {
   fingerprintKey: Uint8Array;
   clock: Clock;
   random: Random;
-  /** The service log. */
   log: Logger;
   /** Mounted at the root of the same port: health, tracking, dashboard. */
   routes?: readonly PlainRoute[];

@@ -143,7 +143,6 @@ export interface PlainRoute {
   }): Promise<ApiAnswer> | ApiAnswer;
 }
 
-/** An answer with a JSON body. */
 export function json(value: unknown, status = 200, headers?: Readonly<Record<string, string>>): ApiAnswer {
   return headers === undefined
     ? { status, body: wellFormedJson(value) }
@@ -171,7 +170,6 @@ export function existing<Found>(found: Found | null | false): Found {
   return found;
 }
 
-/** A refusal with one problem. */
 export function refuse(name: ErrorName, message?: string): AppError {
   return message === undefined ? new AppError(name) : new AppError(name, { message });
 }

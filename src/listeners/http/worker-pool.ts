@@ -46,7 +46,6 @@ export interface WorkerPoolOptions {
   maxQueue: number;
   /** For one job on its thread. */
   deadlineMs: number;
-  /** The worker's file. */
   entry?: URL;
 }
 

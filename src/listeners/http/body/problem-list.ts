@@ -5,7 +5,6 @@
  */
 import type { ErrorName, Problem } from '../../../lib/errors.ts';
 
-/** How many problems one answer lists. */
 export const MAX_PROBLEMS = 25;
 
 /** Kept while reading: a few more than are shown, because later ones may sort first. */
@@ -17,7 +16,6 @@ export interface ProblemList {
   add(name: ErrorName, field: string, message?: string): void;
 }
 
-/** An empty list. */
 export function createProblemList(): ProblemList {
   const items: Problem[] = [];
   return {

@@ -20,7 +20,6 @@ export interface Components {
   all(): Json;
 }
 
-/** Without any schema yet. */
 export function createComponents(): Components {
   const known = new Map<string, Json>();
   return {

@@ -39,7 +39,6 @@ const PARTS = ['server', 'domains'] as const;
 const AT_ONCE = 4;
 const FRESH_MS = 10_000;
 
-/** `doctor` examines this server. */
 export function doctorOperation({ domains, doctor, clock }: ApiParts): ApiRoute {
   return operation('GET /doctor', {
     id: 'runDoctor',

@@ -56,7 +56,6 @@ const PAGES = memoryPaging(
   { newestFirst: true },
 );
 
-/** The one operation. `node`: this process. */
 export function nodeOperation({ store, clock, node }: ApiParts): ApiRoute {
   return operation('GET /nodes', {
     id: 'listNodes',

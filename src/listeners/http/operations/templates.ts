@@ -79,7 +79,6 @@ const SHOWN_VERSIONS = 100;
 const LOOK = 500;
 const PAGES = paging('templates', z.uuid(), ({ id }: { id: string }) => id);
 
-/** The template routes. */
 export function templateOperations({
   store,
   work,

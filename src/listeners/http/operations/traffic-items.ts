@@ -102,7 +102,6 @@ export function toReason({ reason, count, reply }: WaitingReason): Answer<typeof
   return { Reason: reason, Count: count, Reply: reply };
 }
 
-/** A path as the API shows it. */
 export function toPath(path: PathSnapshot): Answer<typeof pathItem> {
   return {
     Site: path.site,
@@ -130,7 +129,6 @@ export function toPath(path: PathSnapshot): Answer<typeof pathItem> {
   };
 }
 
-/** A relay that failed. */
 export function toRelay({ relay, failures, until, why }: RelayState): Answer<typeof relayItem> {
   return { Relay: relay, Failures: failures, Until: isoTime(until), Why: why };
 }
@@ -158,7 +156,6 @@ function detailOf(origin: LimitOrigin): string {
   return origin.kind === 'override' ? origin.rule : origin.row;
 }
 
-/** An override in force. */
 export function toOverride(override: Override): Answer<typeof overrideItem> {
   return {
     OverrideID: override.id,
@@ -173,7 +170,6 @@ export function toOverride(override: Override): Answer<typeof overrideItem> {
   };
 }
 
-/** A hold in force. */
 export function toHold(hold: Hold): Answer<typeof holdItem> {
   return {
     HoldID: hold.id,

@@ -19,7 +19,6 @@ export interface WaitingMail {
   routeKey: string;
 }
 
-/** What these operations read and change. */
 export interface Traffic {
   overrides: Pick<OverrideBook, 'list' | 'remove'>;
   holds: Pick<Holds, 'list' | 'add' | 'release'>;

@@ -26,7 +26,6 @@ interface Tag {
   operations: readonly PageOperation[];
 }
 
-/** The page of a document. */
 export function referencePage(document: Json): ReferencePage {
   const style = asset('reference.css');
   const script = asset('reference.js');

@@ -29,14 +29,12 @@ const AGAIN_MS = 5_000;
 /** Before the id of any domain. */
 const FIRST = -1;
 
-/** Indexes captured texts in the background. */
 export interface CaptureTexts {
   start(): void;
   /** Resolves when nothing of it runs any more. */
   stop(): Promise<void>;
 }
 
-/** One that does not run yet. */
 export function createCaptureTexts(deps: {
   store: Pick<Store, 'onCaptured' | 'unreadCaptures' | 'readContent' | 'putCaptureTexts'>;
   reader: CapturedReader;

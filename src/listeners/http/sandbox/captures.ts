@@ -20,7 +20,6 @@ const members = {
   SeenAt: time.nullable().describe('When somebody marked it as seen; null = not yet'),
 };
 
-/** An entry of the list. */
 export const captureSummary = z.object(members).meta({ id: 'CaptureSummary' });
 
 /** A copy, parsed. */
@@ -45,7 +44,6 @@ export const captureDetail = z
   })
   .meta({ id: 'CaptureDetail' });
 
-/** How many were removed. */
 export const capturesDeleted = z.object({ Deleted: count }).meta({ id: 'CapturesDeleted' });
 
 export type CaptureSummary = Answer<typeof captureSummary>;

@@ -21,7 +21,6 @@ const SHOWN = 3;
 const COUNTED = 100;
 const MAX_SUBJECT_CHARS = 60;
 
-/** Over the captures of `store`. */
 export function createNearestCaptures(store: Pick<Store, 'findCaptures'>): NearestCaptures {
   return async (domains, filters, seconds) => {
     const { inbox, to } = filters.stored;

@@ -93,7 +93,6 @@ const MAX_QUERIES = 50;
 /** Texts of messages that somebody waits to find are kept for the next who waits. */
 const MAX_KEPT_TEXTS = 32;
 
-/** A search over the captures of `store`. */
 export function createCaptureSearch(
   store: Pick<Store, 'findCaptures' | 'readContent' | 'readTokenSlots'>,
   reader: CapturedReader,
@@ -200,7 +199,6 @@ function looksInside({ text, hasFiles }: Pick<CaptureFilters, 'text' | 'hasFiles
   return text !== undefined || hasFiles !== undefined;
 }
 
-/** One item of the list. */
 export function toCaptureSummary(capture: CaptureView): CaptureSummary {
   return {
     ID: capture.id,

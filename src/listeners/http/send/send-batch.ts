@@ -36,7 +36,6 @@ const batchAnswer = z
 /** Reads one message of the batch. */
 type ReadOne = () => Promise<BatchItem>;
 
-/** The operation. */
 export function batchEmailOperation({
   acceptance,
   withKey,

@@ -25,7 +25,6 @@ const NOTHING = new Uint8Array(0);
 /** Lists ignored members of the request, with what was probably meant. */
 const IGNORED = 'x-postrider-ignored';
 
-/** The route of the send operation. */
 export function sendEmailOperation({ acceptance, withKey, reader, email }: ApiParts): ApiRoute {
   return rawOperation('POST /email', {
     id: 'sendEmail',

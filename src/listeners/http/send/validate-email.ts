@@ -31,7 +31,6 @@ const LARGE_MESSAGE_BYTES = 10 * 1024 * 1024;
 const UNSUBSCRIBE = 'list-unsubscribe';
 const ONE_CLICK = 'list-unsubscribe-post';
 
-/** The operation. */
 export function validateEmailOperation(deps: ApiParts): ApiRoute {
   const { acceptance, reader, domains } = deps;
   return operation('POST /email/validate', {
