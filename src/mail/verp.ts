@@ -59,6 +59,7 @@ export interface ReturnPathTokens {
 }
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const PAIRS = [...ALPHABET].flatMap((first) => [...ALPHABET].map((second) => first + second));
 const VERSION = 1;
 const MAX_KEY_ID = 15;
 const MIN_SECRET_BYTES = 16;
@@ -164,15 +165,14 @@ function macKey(secret: Uint8Array): MacKey {
 /** `letter` is one octet, `id` its 14 digits. */
 function macOf({ inner, outer }: MacKey, letter: string, id: string): string {
   inner.write(letter + id, BLOCK_BYTES, 'latin1');
-  hash('sha256', inner, 'buffer').copy(outer, BLOCK_BYTES);
-  const mac = hash('sha256', outer, 'buffer');
+  outer.write(hash('sha256', inner, 'binary'), BLOCK_BYTES, 'latin1');
+  const mac = hash('sha256', outer, 'binary');
   let text = '';
   // Five octets are exactly eight digits.
   for (let at = 0; at < MAC_BYTES; at += 5) {
-    const high =
-      ((mac[at] as number) << 12) | ((mac[at + 1] as number) << 4) | ((mac[at + 2] as number) >>> 4);
+    const high = (mac.charCodeAt(at) << 12) | (mac.charCodeAt(at + 1) << 4) | (mac.charCodeAt(at + 2) >>> 4);
     const low =
-      (((mac[at + 2] as number) & 0x0f) << 16) | ((mac[at + 3] as number) << 8) | (mac[at + 4] as number);
+      ((mac.charCodeAt(at + 2) & 0x0f) << 16) | (mac.charCodeAt(at + 3) << 8) | mac.charCodeAt(at + 4);
     text += digits(high, 4) + digits(low, 4);
   }
   return text;
@@ -199,10 +199,10 @@ function outOfRange(): RangeError {
   return new RangeError('a delivery id is a whole number from 0 to 2^60 - 1');
 }
 
-/** `value` < 2^30 in `count` base32 digits. */
+/** `value` < 2^30 in `count` base32 digits, an even number. */
 function digits(value: number, count: number): string {
   let text = '';
-  for (let shift = (count - 1) * 5; shift >= 0; shift -= 5) text += ALPHABET[(value >>> shift) & 31];
+  for (let shift = (count - 2) * 5; shift >= 0; shift -= 10) text += PAIRS[(value >>> shift) & 1023];
   return text;
 }
 
