@@ -11,6 +11,7 @@ import type { Registry } from 'prom-client';
 import type { RouteRule, SourceConfig } from './config-routing.ts';
 import type { Loggers } from './lib/log.ts';
 import type { Service } from './lib/service.ts';
+import type { DomainSettings } from './model/domain.ts';
 import type { NodeLease } from './model/node.ts';
 import { allTargets, type Route } from './model/route.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';
@@ -82,8 +83,8 @@ export interface EngineDeps extends Pick<DeliverDeps, OfDelivery> {
   authFailing: Parameters<typeof createSenderEffects>[0]['authFailing'];
   /** Called when a receiver says that a sender domain is listed: its bulk mail must wait. */
   holdBulk: Parameters<typeof createSenderEffects>[0]['holdBulk'];
-  /** Whether contents of a sender domain are kept when every recipient is final. */
-  keepsContent(domain: string): Promise<boolean>;
+  /** Whether contents of a sender domain with these settings are kept when every recipient is final. */
+  keepsContent(settings: DomainSettings | undefined): boolean;
   /** How much each sender domain may store; absent = no limit. */
   storage?: Storage;
   /** Reasons other than a full queue for refusing mail, or null. */

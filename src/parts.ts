@@ -161,7 +161,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
       tlsContexts: createTlsContexts({ ca: params.trust?.ca }),
       authFailing: authAlarm.raise,
       holdBulk: (name, why) => guard.holdListed(name, why),
-      keepsContent: async (name) => keptFor(await domains.settingsOf(name), kept).contentMs > 0,
+      keepsContent: (settings) => keptFor(settings, kept).contentMs > 0,
       refusing: () => disk.refusing(),
       suspectsClock: clockWatch.isSuspect,
       publicUrl: ownUrl,

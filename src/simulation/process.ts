@@ -209,7 +209,7 @@ async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Pr
       // No domain is checked and no bulk mail is held here: that is not part of the engine.
       authFailing() {},
       holdBulk() {},
-      keepsContent: async () => options.keepsContent ?? true,
+      keepsContent: () => options.keepsContent ?? true,
       refusing: () => null,
       suspectsClock: createClockWatch({ clock, log: silentLogger }, null).isSuspect,
     },

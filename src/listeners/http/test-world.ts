@@ -108,7 +108,7 @@ export async function openWorld(
     {
       store,
       senders: domains,
-      keepsContent: async () => true,
+      keepsContent: () => true,
       queue,
       clock,
       random,

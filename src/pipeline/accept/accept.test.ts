@@ -101,7 +101,7 @@ async function open(
           return { kind: domain === 'unknown.example' ? 'unknown' : 'not-allowed' };
         },
       },
-      keepsContent: async () => true,
+      keepsContent: () => true,
       metrics: createAcceptMetrics(new Registry()),
       failpoints: NO_FAILPOINTS,
       refusing: given.refusing ?? (() => null),

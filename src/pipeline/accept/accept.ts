@@ -13,9 +13,10 @@ import { uuidv7 } from '../../lib/ids.ts';
 import { joinInTurns } from '../../lib/join-in-turns.ts';
 import { createTurns, inTurns, type Turn } from '../../lib/turns.ts';
 import { shownDomains } from '../../mail/author-field.ts';
+import type { DomainSettings } from '../../model/domain.ts';
 import type { MessageId } from '../../model/message.ts';
 import { offersUnsubscribe, type PersonalOptions, respectsOptOuts } from '../../model/personal.ts';
-import { type Caller, type RawSubmission, type Submission, sendingCaller } from '../../model/submission.ts';
+import { type Caller, sendingCaller } from '../../model/submission.ts';
 import type { Suppression } from '../../model/suppression.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
@@ -61,8 +62,8 @@ export interface AcceptOptions extends Pick<MessageDeps, 'simulatorDomain' | 'ma
 
 interface Deps extends CommitDeps, Pick<MessageDeps, 'random' | 'ruleMayApply'> {
   senders: SenderDomains;
-  /** Whether contents of a sender domain are kept when every recipient is final. */
-  keepsContent(domain: string): Promise<boolean>;
+  /** Whether contents of a sender domain with these settings are kept when every recipient is final. */
+  keepsContent(settings: DomainSettings | undefined): boolean;
   /** Whether the sender domain may store this much more; throws AppError quota-exceeded. Absent = no limit. */
   storage?: { take(domain: string, more: { bytes: number; recipients: number }): Promise<void> };
   /** Base of personal links of domains without a tracking host; absent = no such links. */
@@ -89,7 +90,7 @@ export function createAcceptance(
     acceptNotice,
     async personalOptions(caller, facts) {
       const sender = await senders.senderFor(caller, facts.fromDomain);
-      return sender.kind === 'domain' ? personalRules.optionsFor(facts, sender.personal ?? null) : null;
+      return sender.kind === 'domain' ? personalRules.optionsFor(facts, sender.settings ?? null) : null;
     },
     check: (request) => about(request.submission.fromDomain, check(request)),
     async release(request) {
@@ -122,7 +123,7 @@ export function createAcceptance(
   async function acceptRaw(request: RawRequest): Promise<AcceptResult> {
     const { caller, submission } = request;
     const { messageId, dateMs } = request.prepared;
-    const { name, quota, personal: settings } = await senderDomain(caller, submission.fromDomain);
+    const { name, quota, settings } = await senderDomain(caller, submission.fromDomain);
     // The null sender claims nothing; any other must belong to the caller, as must the one in the header.
     if (submission.envelopeDomain !== null && submission.envelopeDomain !== submission.fromDomain) {
       await senderDomain(caller, submission.envelopeDomain);
@@ -132,7 +133,7 @@ export function createAcceptance(
     const composed = await withPersonalLinks(request.prepared.composed, personal, createTurns(clock));
     checkSize(composed);
     const message = newMessage(rows, request, name, messageId, dateMs, composed);
-    message.keepContent = await keepsContent(submission, name);
+    message.keepContent = submission.keepContent !== false && deps.keepsContent(settings);
     await screen(message);
     await takeRoom(message);
     return take(request, { message, quota });
@@ -182,7 +183,7 @@ export function createAcceptance(
 
   async function drafted(request: Omit<AcceptRequest, 'idempotency'>): Promise<Draft> {
     const { caller, submission } = request;
-    const { name, quota, personal: settings } = await senderDomain(caller, submission.fromDomain);
+    const { name, quota, settings } = await senderDomain(caller, submission.fromDomain);
     const shown = shownDomains(submission.from.name, { apart: false });
     await requireClaims(caller, submission.fromDomain, shown);
     const messageId = request.prepared?.messageId ?? (uuidv7(clock, random) as MessageId);
@@ -201,12 +202,8 @@ export function createAcceptance(
       );
     checkSize(composed);
     const message = newMessage(rows, request, name, messageId, now, composed);
-    message.keepContent = await keepsContent(submission, name);
+    message.keepContent = submission.keepContent !== false && deps.keepsContent(settings);
     return { message, quota };
-  }
-
-  async function keepsContent({ keepContent }: Submission | RawSubmission, domain: string): Promise<boolean> {
-    return keepContent !== false && (await deps.keepsContent(domain));
   }
 
   async function take(
@@ -225,10 +222,10 @@ export function createAcceptance(
    * Checks that there is space on the disk and in the queue for it, in addition to what its sender domain has there.
    * Notices are not counted: they are our own, and few.
    */
-  async function takeRoom(message: NewMessage, room = roomOf(message)): Promise<void> {
+  function takeRoom(message: NewMessage, room = roomOf(message)): Promise<void> | undefined {
     // Refusals that concern everybody come first, because this domain is not the reason.
     committer.requireOpen();
-    await deps.storage?.take(message.domain, room);
+    return deps.storage?.take(message.domain, room);
   }
 
   /** Suppressed recipients only get their event; a message without any other recipient is refused. */
@@ -263,12 +260,12 @@ export function createAcceptance(
     return [...stopped].map(([address, entry]) => ({ address, reason: suppressionText(entry) }));
   }
 
-  async function onTheList(
+  function onTheList(
     { domain, lane, createdAt, places }: NewMessage,
     addresses: readonly string[],
   ): Promise<ReadonlyMap<string, Suppression>> {
-    const mail = { lane, listUnsubscribe: respectsOptOuts(places) };
-    return suppressedRecipients(store, { ...mail, domain, addresses, now: createdAt });
+    const listUnsubscribe = respectsOptOuts(places);
+    return suppressedRecipients(store, { lane, listUnsubscribe, domain, addresses, now: createdAt });
   }
 
   async function senderDomain(caller: Caller, fromDomain: string) {

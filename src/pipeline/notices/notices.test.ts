@@ -85,7 +85,7 @@ function start(
             ? { kind: 'domain', name: 'example.com', quota: null }
             : { kind: 'not-verified', name: 'example.com' },
       },
-      keepsContent: async () => true,
+      keepsContent: () => true,
       queue,
       clock,
       random,

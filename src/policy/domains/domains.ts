@@ -19,7 +19,6 @@ import {
   type DomainSettingsPatch,
   mergeSettings,
 } from '../../model/domain.ts';
-import type { PersonalSettings } from '../../model/personal.ts';
 import { effectiveQuota, NO_QUOTA, type QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Resolver } from '../../net/dns-types.ts';
@@ -78,7 +77,7 @@ export interface DomainService {
     caller: Caller,
     fromDomain: string,
   ): Promise<
-    | { kind: 'domain'; name: string; quota: QuotaLimits | null; personal?: PersonalSettings }
+    | { kind: 'domain'; name: string; quota: QuotaLimits | null; settings?: DomainSettings }
     | { kind: 'not-allowed' }
     | { kind: 'unknown' }
     | { kind: 'not-verified'; name: string }
@@ -403,7 +402,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
           kind: 'domain',
           name,
           quota: effectiveQuota(domain.settings.quota, quota),
-          personal: domain.settings,
+          settings: domain.settings,
         } as const;
       }
       return { kind: 'not-verified', name } as const;
