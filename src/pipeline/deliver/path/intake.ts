@@ -66,16 +66,10 @@ export function createPathIntake(parts: PathParts, on: { prepared(): void }): Pa
     for (const lane of LANES) {
       const ahead = links.size() + 2;
       const most = probes ?? Math.min(2 * ahead, capacity.demand());
-      const busy = () =>
-        probes === null ? preparing[lane] + ready.count(lane) : preparingNow() + ready.size();
       // Once half of them are gone, the others are taken together: their contents are then read together.
-      if (busy() > ahead && !isIdle) continue;
-      while (busy() < most) {
-        const item = queue.take(
-          name,
-          lane,
-          ({ delivery }) => !joinsTransaction(delivery) && senderLimits.mayTake(delivery.senderDomain),
-        );
+      if (unsent(lane, probes) > ahead && !isIdle) continue;
+      while (unsent(lane, probes) < most) {
+        const item = queue.take(name, lane, mayTake);
         if (item === null) break;
         senderLimits.took(item.delivery.senderDomain);
         void prepare(item, ready.add);
@@ -83,6 +77,15 @@ export function createPathIntake(parts: PathParts, on: { prepared(): void }): Pa
     }
     const refusedMs = senderLimits.refusedForMs();
     if (refusedMs !== null) alarm.after(refusedMs);
+  }
+
+  /** Taken of this lane; of all lanes while the path tests whether it works. */
+  function unsent(lane: Lane, probes: number | null): number {
+    return probes === null ? preparing[lane] + ready.count(lane) : preparingNow() + ready.size();
+  }
+
+  function mayTake({ delivery }: ReadyItem): boolean {
+    return !joinsTransaction(delivery) && senderLimits.mayTake(delivery.senderDomain);
   }
 
   async function prepare(item: ReadyItem, add: (prepared: Prepared) => void): Promise<void> {
