@@ -31,7 +31,7 @@ import type { PathDeps, PathOwn, PathParts } from './parts.ts';
 import { createPicker } from './picker.ts';
 import { createSenderLimits } from './sender-limits.ts';
 import type { PathRef } from './state.ts';
-import { transact } from './transaction.ts';
+import { createTransact } from './transaction.ts';
 import { createPathView } from './view.ts';
 import { createPathWarmup } from './warmup.ts';
 
@@ -111,7 +111,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
   const inFlight = createInFlight(parts);
   const choice = createChoice({ ...parts, connecting, inFlight }, { warmupFull: leaveToOthers });
   const failures = createPathFailures({ ...parts, connecting });
-  const sending = { ...parts, inFlight, failures };
+  const transact = createTransact({ ...parts, inFlight, failures });
   const view = createPathView({ ...parts, connecting, intake });
 
   return {
@@ -209,7 +209,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
     if (link.inFlight > 0) link.behind = { item, sinceMs: clock.monotonicMs() };
     links.take(link, item.delivery);
     const sameTransaction = intake.takeForSameTransaction(prepared);
-    transact(sending, link, prepared, sameTransaction)
+    transact(link, prepared, sameTransaction)
       .catch((cause: unknown) => {
         for (const broken of [item, ...sameTransaction]) failures.attemptBroke(broken, cause);
       })

@@ -10,7 +10,7 @@ import { testItem } from '../../queue/test-items.ts';
 import { createClassifier } from '../outcome/classifier/classify.ts';
 import type { Outcome } from '../outcome/outcome.ts';
 import type { Prepared } from '../prepare/prepared.ts';
-import { endedAtOnce, type TransactionParts, transact } from './transaction.ts';
+import { createTransact, endedAtOnce, type TransactionParts } from './transaction.ts';
 
 const ca = createTestCa();
 const pair = ca.issue({ names: ['mx.test'] });
@@ -79,6 +79,7 @@ async function sent(
     inFlight: { most: () => 0 },
     life: { stopping: false, inFlight: 1 },
   } as unknown as TransactionParts;
+  const transact = createTransact(parts);
   const endpoint = { host: 'mx.test', address: '127.0.0.1', port: mx.port, route: 'mx' };
   const farEnd = { took: nothing, droppedBehind: nothing };
   const session = { ...opened.session, unsent: () => opened.session.unsent() + unsent };
@@ -86,7 +87,7 @@ async function sent(
   for (const [n, { content, held = null }] of messages.entries()) {
     const item = testItem({ id: n + 1 }, { content: held });
     const prepared = { item, mailFrom: 'b@client.test', prefix: new Uint8Array(0), content, shared: null };
-    await transact(parts, link, prepared as unknown as Prepared, []);
+    await transact(link, prepared as unknown as Prepared, []);
   }
   const bodies = mx.connections.flatMap((one) => one.messages.map(({ length }) => length));
   return { heard, outcomes, bodies };

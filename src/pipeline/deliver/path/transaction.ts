@@ -25,124 +25,134 @@ export type TransactionParts = PathParts & { inFlight: InFlight; failures: PathF
 const LEARNED_MS = 24 * 3_600_000;
 
 /** Sends `prepared` and, in the same transaction, the copies of its message for `sameTransaction`. */
-export async function transact(
-  parts: TransactionParts,
+export type Transact = (
   link: Link,
   prepared: Prepared,
   sameTransaction: readonly ReadyItem[],
-): Promise<void> {
+) => Promise<void>;
+
+export function createTransact(parts: TransactionParts): Transact {
   const { sitePath, queue, failpoints, clock, failures, metrics, connector, warm, finish } = parts;
-  const { item, content } = prepared;
-  const items = [item, ...sameTransaction];
-  const gone: ReadyItem[] = [];
-  const { mailFrom, prefix, dsn } = sameTransaction.length > 0 ? (prepared.shared ?? prepared) : prepared;
-  // Behind a message sent with DATA it is sent with DATA too.
-  const most = parts.inFlight.most(link, prepared);
-  const whole = most > 0 && link.session.maySendWhole(most);
-  const transaction: Transaction = {
-    mailFrom,
-    recipients: items.map(({ delivery }) => delivery.address),
-    data: [prefix, content],
-    size: prefix.length + content.length,
-    smtpUtf8: item.delivery.needsSmtpUtf8 || !isAscii(item.delivery.address),
-    eightBit: prepared.eightBit,
-    dsn,
-    onDataSent: () => failpoints.reach('after-data-sent'),
-    mayGo,
-    begins,
-  };
-  const result = await (whole ? link.session.sendWhole(transaction) : link.session.transact(transaction));
-  if (link.behind?.item === item) link.behind = null;
-  if (gone.length > 0) {
-    cameBack(items, false);
-    requeue(items.filter((one) => !gone.includes(one)));
-    return;
-  }
-  if (result.kind === 'not-sendable' && result.why === 'eight-bit-unsupported') {
-    const again = await parts.preparer.inSevenBit(prepared);
-    if (again.kind !== 'impossible') {
+  const onDataSent = (): void => failpoints.reach('after-data-sent');
+  return transact;
+
+  async function transact(
+    link: Link,
+    prepared: Prepared,
+    sameTransaction: readonly ReadyItem[],
+  ): Promise<void> {
+    const { item, content } = prepared;
+    const items = [item, ...sameTransaction];
+    const gone: ReadyItem[] = [];
+    const { mailFrom, prefix, dsn } = sameTransaction.length > 0 ? (prepared.shared ?? prepared) : prepared;
+    // Behind a message sent with DATA it is sent with DATA too.
+    const most = parts.inFlight.most(link, prepared);
+    const whole = most > 0 && link.session.maySendWhole(most);
+    const transaction: Transaction = {
+      mailFrom,
+      recipients: items.map(({ delivery }) => delivery.address),
+      data: [prefix, content],
+      size: prefix.length + content.length,
+      smtpUtf8: item.delivery.needsSmtpUtf8 || !isAscii(item.delivery.address),
+      eightBit: prepared.eightBit,
+      dsn,
+      onDataSent,
+      mayGo,
+      begins,
+    };
+    const result = await (whole ? link.session.sendWhole(transaction) : link.session.transact(transaction));
+    if (link.behind?.item === item) link.behind = null;
+    if (gone.length > 0) {
       cameBack(items, false);
-      requeue(sameTransaction);
-      if (again.kind === 'ready') parts.ready.addFirst(again.prepared);
-      else finish(item, again.outcome);
+      requeue(items.filter((one) => !gone.includes(one)));
       return;
     }
-  }
-  const mayFree = item.content?.mayFree === true && item.content.bytes === content;
-  if (item.content !== null) item.content.mayFree = false;
-  const { host, address, localAddress, route: by } = link.endpoint;
-  const { opening, session } = link;
-  const peer = { host, address, localAddress, route: by, opening, inClear: session.inClear };
-  noteOnLink(result);
-  const tooMany = oneTooMany(result, parts.classifier, host);
-  if (tooMany.limit !== null) learn(tooMany.limit, host);
-  const notReached: ReadyItem[] = [];
-  const requeued: ReadyItem[] = [];
-  let pathFailed = false;
-  let sentAgain = false;
-  let hasReason = false;
-  items.forEach((one, index) => {
-    if (tooMany.refused.has(index)) {
-      notReached.push(one);
-      requeued.push(one);
-      return;
-    }
-    const outcome = transactionOutcome(result, peer, one.redispatched, parts.classifier, index);
-    if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
-    const reached = hasReached(result, outcome, index);
-    if (!reached) notReached.push(one);
-    parts.senderEffects.onOutcome(sitePath, one.delivery.senderDomain, outcome);
-    if (reached) warm.onOutcome(outcome);
-    if (outcome.kind !== 'again' || !isUntried(result))
-      metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
-    if (connector.replied(link.endpoint, outcome, one.delivery)) {
-      parts.links.leaveThose(
-        ({ endpoint }) => endpoint.host === host && endpoint.port === link.endpoint.port,
-      );
-      if (failures.sendAgainAtOnce(one)) {
-        sentAgain = true;
+    if (result.kind === 'not-sendable' && result.why === 'eight-bit-unsupported') {
+      const again = await parts.preparer.inSevenBit(prepared);
+      if (again.kind !== 'impossible') {
+        cameBack(items, false);
+        requeue(sameTransaction);
+        if (again.kind === 'ready') parts.ready.addFirst(again.prepared);
+        else finish(item, again.outcome);
         return;
       }
     }
-    if (outcome.kind === 'again') {
-      one.redispatched += 1;
-      one.fresh ||= outcome.fresh;
-      requeued.push(one);
-    } else if (outcome.kind === 'path') {
-      if (pathFailed) requeued.push(one);
-      else failures.failed(outcome, { item: one, link, taken: takenWith(result) });
-      pathFailed = true;
-    } else {
-      // Any final reply shows that the path works, whatever it says about the message.
-      if (result.kind === 'done') answered(outcome.kind === 'delivered' ? outcome.reply : null);
-      hasReason ||= endedWithReason(result, outcome, index);
-      finish(one, outcome);
-      if (mayFree && outcome.kind === 'delivered' && link.session.unsent() === 0) freeBytes(content);
+    const mayFree = item.content?.mayFree === true && item.content.bytes === content;
+    if (item.content !== null) item.content.mayFree = false;
+    const { host, address, localAddress, route: by } = link.endpoint;
+    const { opening, session } = link;
+    const peer = { host, address, localAddress, route: by, opening, inClear: session.inClear };
+    noteOnLink(link, result, whole);
+    const tooMany = oneTooMany(result, parts.classifier, host);
+    if (tooMany.limit !== null) learn(tooMany.limit, host);
+    const notReached: ReadyItem[] = [];
+    const requeued: ReadyItem[] = [];
+    let pathFailed = false;
+    let sentAgain = false;
+    let hasReason = false;
+    items.forEach((one, index) => {
+      if (tooMany.refused.has(index)) {
+        notReached.push(one);
+        requeued.push(one);
+        return;
+      }
+      const outcome = transactionOutcome(result, peer, one.redispatched, parts.classifier, index);
+      if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
+      const reached = hasReached(result, outcome, index);
+      if (!reached) notReached.push(one);
+      parts.senderEffects.onOutcome(sitePath, one.delivery.senderDomain, outcome);
+      if (reached) warm.onOutcome(outcome);
+      if (outcome.kind !== 'again' || !isUntried(result))
+        metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
+      if (connector.replied(link.endpoint, outcome, one.delivery)) {
+        parts.links.leaveThose(
+          ({ endpoint }) => endpoint.host === host && endpoint.port === link.endpoint.port,
+        );
+        if (failures.sendAgainAtOnce(one)) {
+          sentAgain = true;
+          return;
+        }
+      }
+      if (outcome.kind === 'again') {
+        one.redispatched += 1;
+        one.fresh ||= outcome.fresh;
+        requeued.push(one);
+      } else if (outcome.kind === 'path') {
+        if (pathFailed) requeued.push(one);
+        else failures.failed(outcome, { item: one, link, taken: takenWith(link, result) });
+        pathFailed = true;
+      } else {
+        // Any final reply shows that the path works, whatever it says about the message.
+        if (result.kind === 'done') answered(link, outcome.kind === 'delivered' ? outcome.reply : null);
+        hasReason ||= endedWithReason(result, outcome, index);
+        finish(one, outcome);
+        if (mayFree && outcome.kind === 'delivered' && link.session.unsent() === 0) freeBytes(content);
+      }
+    });
+    if (notReached.length > 0) cameBack(notReached, !isUntried(result));
+    requeue(requeued);
+    const explained = requeued.length > 0 || pathFailed || sentAgain || hasReason;
+    if (result.kind === 'lost' && !result.untried && !explained) {
+      const detail = `connections to ${host} end early: ${result.detail}`;
+      failures.lostUnder(item.delivery.messageId, link, detail);
     }
-  });
-  if (notReached.length > 0) cameBack(notReached, !isUntried(result));
-  requeue(requeued);
-  const explained = requeued.length > 0 || pathFailed || sentAgain || hasReason;
-  if (result.kind === 'lost' && !result.untried && !explained) {
-    const detail = `connections to ${host} end early: ${result.detail}`;
-    failures.lostUnder(item.delivery.messageId, link, detail);
+
+    /** The check also settles what was canceled, held or suppressed meanwhile. */
+    function mayGo(): boolean {
+      for (const one of items) if (!queue.mayGoOn(one)) gone.push(one);
+      return gone.length === 0;
+    }
+
+    /** Nothing is ahead of it any more. */
+    function begins(): boolean {
+      if (!mayGo()) return false;
+      for (const one of items) one.underWay = link.sending;
+      link.behind = null;
+      return true;
+    }
   }
 
-  /** The check also settles what was canceled, held or suppressed meanwhile. */
-  function mayGo(): boolean {
-    for (const one of items) if (!queue.mayGoOn(one)) gone.push(one);
-    return gone.length === 0;
-  }
-
-  /** Nothing is ahead of it any more. */
-  function begins(): boolean {
-    if (!mayGo()) return false;
-    for (const one of items) one.underWay = link.sending;
-    link.behind = null;
-    return true;
-  }
-
-  function noteOnLink(ended: TransactionResult): void {
+  function noteOnLink(link: Link, ended: TransactionResult, whole: boolean): void {
     // Once for the connection: for the message whose reply was awaited.
     if (whole && ended.kind === 'lost' && !ended.untried && ended.reason !== 'local')
       link.farEnd.lostInFlight();
@@ -162,7 +172,7 @@ export async function transact(
   }
 
   /** Messages given to the connection by then, including this one. */
-  function takenWith(ended: TransactionResult): number {
+  function takenWith(link: Link, ended: TransactionResult): number {
     return link.session.transactions() + (ended.kind === 'done' ? 0 : 1);
   }
 
@@ -182,7 +192,7 @@ export async function transact(
   }
 
   /** A final reply to this message came; `taken`: the reply, if it was delivered. */
-  function answered(taken: ReplyFacts | null): void {
+  function answered(link: Link, taken: ReplyFacts | null): void {
     const { address, port } = link.endpoint;
     parts.capacity.answered(`${address}:${port}`, parts.links.busyCount(), taken !== null);
     if (taken !== null) parts.notes.succeeded(taken);

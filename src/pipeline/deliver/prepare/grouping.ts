@@ -12,6 +12,8 @@ import type { Classifier } from '../outcome/classifier/classify.ts';
 /** The maximum, whatever limit is set for a site. */
 const MOST = 50;
 
+const NONE_REFUSED: { limit: null; refused: ReadonlySet<number> } = { limit: null, refused: new Set() };
+
 /** Whether a copy may share its transaction with others of its message and domain. */
 export function mayShare(delivery: ClaimedDelivery): boolean {
   return (
@@ -49,8 +51,8 @@ export function oneTooMany(
   limit: number | null;
   refused: ReadonlySet<number>;
 } {
+  if (result.kind === 'not-sendable' || result.recipients.length === 1) return NONE_REFUSED;
   const refused = new Set<number>();
-  if (result.kind === 'not-sendable') return { limit: null, refused };
   let taken = 0;
   let limit: number | null = null;
   result.recipients.forEach((one, index) => {
