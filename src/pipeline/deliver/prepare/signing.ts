@@ -60,7 +60,7 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
   return {
     async sign(delivery, content) {
       // Asked at every attempt, because keys change and domains are removed or lose their verification.
-      const answer = await signersOf(delivery);
+      const answer = await signers.signersFor(delivery.senderDomain).catch(failed);
       if (answer.kind !== 'signers') return answer;
       // Its bytes are different from others', and so is its signature.
       if (delivery.personal === true) return signNow(content, delivery.bodyOffset, answer.signers);
@@ -71,7 +71,8 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
       const isSame = known?.digest === digest && areSame(known.signers, answer.signers);
       if (known !== undefined && isSame && nowMs < known.untilMs) return known.result;
       const fresh: Kept = {
-        ...{ signers: answer.signers, digest },
+        signers: answer.signers,
+        digest,
         result: signNow(content, bodyOffset, answer.signers),
         untilMs: nowMs + KEPT_MS,
       };
@@ -83,18 +84,10 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
       return fresh.result;
     },
     async signOnce(delivery, content, bodyOffset) {
-      const answer = await signersOf(delivery);
+      const answer = await signers.signersFor(delivery.senderDomain).catch(failed);
       return answer.kind === 'signers' ? signNow(content, bodyOffset, answer.signers) : answer;
     },
   };
-
-  async function signersOf({ senderDomain }: ClaimedDelivery): Promise<SignersAnswer> {
-    try {
-      return await signers.signersFor(senderDomain);
-    } catch (cause) {
-      return failed(cause);
-    }
-  }
 
   async function signNow(
     content: Uint8Array,
