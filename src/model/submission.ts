@@ -72,9 +72,8 @@ type FormOf<Value> = [Value] extends [Lane]
             : never;
 
 /** The kept fields alone. */
-export function keptFields(of: KeptFields): KeptFields {
-  const kept = Object.keys(KEPT_FIELDS).map((member) => [member, of[member as keyof KeptFields]]);
-  return Object.fromEntries(kept) as KeptFields;
+export function keptFields({ lane, subject, tags, metadata, sendAt }: KeptFields): KeptFields {
+  return { lane, subject, tags, metadata, sendAt };
 }
 
 export interface Submission extends KeptFields {

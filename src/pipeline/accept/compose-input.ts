@@ -2,7 +2,6 @@
  * Turns a checked submission into the input of compose: BCC recipients are left out here, and a text alternative is
  * made from the HTML if the sender did not give one. Used by acceptance and by the worker that composes large requests.
  */
-import type { Mailbox } from '../../model/message.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import type { Submission } from '../../model/submission.ts';
 import type { ComposeBody, ComposeInput } from '../compose/compose.ts';
@@ -16,19 +15,13 @@ export function* composeInputInSteps(
   submission: Submission,
   { messageId, dateMs, personal }: { messageId: string; dateMs: number; personal: PersonalOptions | null },
 ): Generator<void, ComposeInput, void> {
-  const to: Mailbox[] = [];
-  const cc: Mailbox[] = [];
-  for (const recipient of submission.recipients) {
-    if (recipient.kind === 'To') to.push({ name: recipient.name, address: recipient.address });
-    else if (recipient.kind === 'CC') cc.push({ name: recipient.name, address: recipient.address });
-  }
   return {
     messageId,
     fromDomain: submission.fromDomain,
     dateMs,
     from: submission.from,
-    to,
-    cc,
+    to: submission.recipients.filter(({ kind }) => kind === 'To'),
+    cc: submission.recipients.filter(({ kind }) => kind === 'CC'),
     replyTo: submission.replyTo,
     subject: submission.subject,
     body: yield* composeBody(submission.body),

@@ -87,7 +87,8 @@ export function newMessage(
       ...(orcpt === undefined ? {} : { orcpt }),
       events: [
         {
-          ...{ id: uuidv7(clock, random), at: now },
+          id: uuidv7(clock, random),
+          at: now,
           ...(suppressed
             ? { kind: 'suppressed', detail: { reason: 'simulated by the sandbox' } }
             : sendAt === null
