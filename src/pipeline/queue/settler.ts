@@ -80,8 +80,8 @@ export function createSettler(deps: Deps): Settler {
       const asked = entries.filter(({ item }) => !isClaimedAgain(item));
       const settlements = asked.map(({ settlement }) => settlement);
       const results = await store.settle({ settlements, now: clock.now() });
-      const resultOf = new Map(asked.map((entry, i) => [entry, results[i]]));
-      return entries.map((entry) => resultOf.get(entry) ?? 'settled');
+      let at = 0;
+      return entries.map((entry) => (entry === asked[at] ? (results[at++] ?? 'settled') : 'settled'));
     },
     isAway,
     written({ item, settlement }, result) {
