@@ -137,7 +137,9 @@ export function createGroupCommit<Call, Result>(
     running.shift();
     // The writer gets its next batch before the callers are answered: they run while it commits.
     if (mayCommit()) void commitNext();
-    for (const [i, operation] of batch.entries()) operation.settle(results[i] as Result);
+    batch.forEach(({ settle }, i) => {
+      settle(results[i] as Result);
+    });
     if (isEmpty() && running.length === 0) {
       for (const resolve of idle.splice(0)) resolve();
     }
