@@ -11,7 +11,7 @@ export interface Amount {
 
 export interface Figure {
   /** The last count, and what was added since; it changes. Rejects as the count does. */
-  now(): Promise<Readonly<Amount>>;
+  now(): Readonly<Amount> | Promise<Readonly<Amount>>;
   add(more: Amount): void;
 }
 
@@ -27,14 +27,13 @@ export function createFigure(clock: Clock, count: () => Promise<Amount>): Figure
   let counting: { done: Promise<Amount>; slow: Promise<void>; added: Amount } | null = null;
 
   return {
-    async now() {
+    now() {
       const ageMs = clock.monotonicMs() - countedMs;
       if (known !== null && ageMs < FRESH_MS) return known;
       counting ??= begin();
       if (known === null || ageMs > TOO_OLD_MS) return counting.done;
       const last = known;
-      await Promise.race([counting.done.catch(() => undefined), counting.slow]);
-      return known ?? last;
+      return Promise.race([counting.done.catch(() => undefined), counting.slow]).then(() => known ?? last);
     },
     add(more) {
       for (const amount of [known, counting?.added]) {
