@@ -58,7 +58,9 @@ export function newWork(
 ): Work {
   const { mail, rcpts } = envelope;
   return {
-    ...{ tx, mail, rcpts },
+    tx,
+    mail,
+    rcpts,
     awaiting: 'waiting',
     sent: false,
     pipelined: false,

@@ -124,13 +124,16 @@ export function createReplyReader(): ReplyReader {
         const text = line.slice(4);
         if (!isLast && receivedBytes > MAX_RECEIVED_BYTES) return endless(code, line);
         lastCode = code;
-        // The last line is always kept: its code decides, and it often has the reason.
-        if (isLast || (lines.length < MAX_REPLY_LINES - 1 && keptChars + text.length <= MAX_REPLY_BYTES)) {
-          lines.push(isLast ? text.slice(0, Math.max(512, MAX_REPLY_BYTES - keptChars)) : text);
-          keptChars += text.length;
+        if (!isLast) {
+          if (lines.length < MAX_REPLY_LINES - 1 && keptChars + text.length <= MAX_REPLY_BYTES) {
+            lines.push(text);
+            keptChars += text.length;
+          }
+          continue;
         }
-        if (!isLast) continue;
-        const reply = replyOf(code, lines);
+        // The last line is always kept: its code decides, and it often has the reason.
+        const last = text.slice(0, Math.max(512, MAX_REPLY_BYTES - keptChars));
+        const reply = replyOf(code, lines.concat(last));
         lines = [];
         keptChars = 0;
         receivedBytes = 0;

@@ -46,7 +46,11 @@ export function createReservations(deps: {
       });
       const { lane = 'normal', senderDomain = '' } = recipients[0] ?? {};
       const reservation = {
-        ...{ sites, lane, senderDomain, rows, bytes: rows * share },
+        sites,
+        lane,
+        senderDomain,
+        rows,
+        bytes: rows * share,
         sinceMs: clock.monotonicMs(),
       };
       if (rows > 0) reservations.add(reservation);
