@@ -107,6 +107,7 @@ export interface AccessOptions {
 
 /** A token that was verified, as long as that is cached. */
 interface Verified {
+  kind: 'good';
   caller: Caller;
   mayComeFrom: IpMatcher;
   /** Wall time at which the row expires, or infinity. */
@@ -118,7 +119,7 @@ interface Verified {
 }
 
 type Lookup =
-  | { kind: 'good'; verified: Verified }
+  | Verified
   | { kind: 'bad'; reason: string; tokenId: string | null }
   | { kind: 'early'; tokenId: string; validFrom: number };
 
@@ -176,15 +177,15 @@ export function createAccess(
     const text = bearerToken(authorization);
     if (text === null) throw new AppError('token-missing', wrongHeader(authorization));
     const key = hash('sha256', text, 'base64url');
-    const found = await lookUp(key, () => readText(text));
-    if (found.kind === 'good') return admit(found.verified, ip);
+    const found = known(key) ?? (await lookUp(key, () => readText(text)));
+    if (found.kind === 'good') return admit(found, ip);
     if (found.kind === 'early') return refuseEarly(found);
     return refuse(ip, found.reason, found.tokenId);
   }
 
   async function renew({ tokenId }: Caller): Promise<Caller | null> {
-    const found = await lookUp(tokenId, () => readRow(tokenId));
-    return found.kind === 'good' ? found.verified.caller : null;
+    const found = known(tokenId) ?? (await lookUp(tokenId, () => readRow(tokenId)));
+    return found.kind === 'good' ? found.caller : null;
   }
 
   function admit(verified: Verified, ip: string): Caller {
@@ -220,14 +221,16 @@ export function createAccess(
     throw new AppError('token-invalid', { message: NOT_VALID });
   }
 
-  /** The cached result for `key` (the hash of a token's text, or its id), otherwise what `read` finds. */
-  async function lookUp(key: string, read: () => Promise<Lookup>): Promise<Lookup> {
+  /** What is cached for `key`: the hash of a token's text, or its id. */
+  function known(key: string): Verified | undefined {
     const cached = cache.get(key);
-    if (cached !== undefined && cached.freshUntilMs > clock.monotonicMs() && cached.expiresAt > clock.now()) {
-      return { kind: 'good', verified: cached };
-    }
+    if (cached === undefined || cached.freshUntilMs <= clock.monotonicMs()) return undefined;
+    return cached.expiresAt > clock.now() ? cached : undefined;
+  }
+
+  function lookUp(key: string, read: () => Promise<Lookup>): Promise<Lookup> {
     return verifying.of(key, read, (found) => {
-      if (found.kind === 'good') cache.set(key, found.verified);
+      if (found.kind === 'good') cache.set(key, found);
     });
   }
 
@@ -247,13 +250,11 @@ export function createAccess(
     if (row.expiresAt !== null && row.expiresAt <= now) return { kind: 'bad', reason: 'expired', tokenId };
     return {
       kind: 'good',
-      verified: {
-        caller: callerOf(row),
-        mayComeFrom: createIpMatcher(row.ipAllowList),
-        expiresAt: row.expiresAt ?? Number.POSITIVE_INFINITY,
-        freshUntilMs: clock.monotonicMs() + CACHE_MS,
-        touchDue: row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS,
-      },
+      caller: callerOf(row),
+      mayComeFrom: createIpMatcher(row.ipAllowList),
+      expiresAt: row.expiresAt ?? Number.POSITIVE_INFINITY,
+      freshUntilMs: clock.monotonicMs() + CACHE_MS,
+      touchDue: row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS,
     };
   }
 
