@@ -48,9 +48,9 @@ export function createAudit(deps: {
 }): Audit {
   const { store, clock, random, log } = deps;
   return {
-    async record(route, { params, ip, ...request }, answer) {
-      const caller = answer.caller ?? request.caller;
+    async record(route, request, answer) {
       if (route.method === 'GET' || NOT_AUDITED.has(route.id) || answer.status >= 300) return;
+      const caller = answer.caller ?? request.caller;
       const entry = {
         id: uuidv7(clock, random),
         at: clock.now(),
@@ -59,9 +59,9 @@ export function createAudit(deps: {
         whoId: caller.tokenId,
         whoName: caller.name ?? '',
         operation: route.id,
-        resource: resourceOf(route.path, params, answer.headers?.location?.toString()),
+        resource: resourceOf(route.path, request.params, answer.headers?.location?.toString()),
         changed: answer.changed ?? [],
-        ip,
+        ip: request.ip,
       };
       const room = {
         maxPerLine: MAX_PER_LINE,

@@ -76,8 +76,7 @@ export function createEmailReader(
       try {
         const found = readEmailObject(object, options.limits, rules, withExactIds);
         if (!found.ok) throw new AppError(found.problems);
-        const { ok: _, ...email } = found;
-        return email;
+        return found;
       } catch (error) {
         // A small request may name a large template, or loop over a list many times.
         if (error instanceof FillElsewhere) return readLarge(caller, bytes(), wish);
