@@ -130,7 +130,7 @@ export function createConnectionLimit(
   function answers(socket: Socket, answer: Writable, isWhole: () => boolean): void {
     const running = open.get(socket)?.running;
     running?.set(answer, isWhole);
-    answer.once('close', () => running?.delete(answer));
+    answer.on('close', () => running?.delete(answer));
   }
 
   function begin(address: string, headers: IncomingMessage['headers'], work: () => void): void {

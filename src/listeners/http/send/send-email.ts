@@ -46,7 +46,7 @@ export function sendEmailOperation({ acceptance, withKey, reader, email }: ApiPa
     handle: ({ request }) => handle(request),
   });
 
-  async function handle(request: ApiRequest): Promise<ApiAnswer> {
+  function handle(request: ApiRequest): Promise<ApiAnswer> {
     requireJson(request.header('content-type'));
     // An invalid JSON body is refused before the key is checked; a large one is parsed once, in the worker.
     const parsed = reader.isLarge(request.body) ? null : parseBody(request.body);
