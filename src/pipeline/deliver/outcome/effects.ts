@@ -10,7 +10,7 @@ import type { Stage } from './classifier/verdict.ts';
 import type { Outcome } from './outcome.ts';
 
 /** The effects of a reply of one category. Absent members change nothing. */
-interface Effects {
+export interface Effects {
   /** Limits of the path, for a time. */
   path?: 'fewer-connections' | 'half-the-rate' | 'one-a-minute' | 'tls' | 'suspended';
   /**
