@@ -54,7 +54,7 @@ const BY_NAME: { readonly [Name in ErrorName]?: Codes } = {
   'to-count': RECIPIENTS,
   'cc-count': RECIPIENTS,
   'bcc-count': RECIPIENTS,
-  'recipients-total': RECIPIENTS,
+  'recipients-total': [550, '5.5.3'],
   'html-too-large': TOO_LARGE,
   'plain-too-large': TOO_LARGE,
   'http-malformed': SYNTAX,

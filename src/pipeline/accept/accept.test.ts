@@ -309,10 +309,11 @@ describe('a batch', () => {
       item('c@x.example', 'd@x.example'),
       refusedItem,
       item('e@x.example'),
+      item('f@x.example', 'g@x.example', 'h@x.example', 'i@x.example'),
     ];
     expect(await take(world, items)).toMatchObject({
       kind: 'answered',
-      body: 'ok quota-exceeded subject-too-long ok',
+      body: 'ok quota-exceeded subject-too-long ok recipients-total',
     });
     expect((await world.stored()).map(({ recipients }) => recipients.length)).toEqual([1, 2]);
   });

@@ -214,7 +214,7 @@ export function createAcceptance(
     const { caller, idempotency } = request;
     const result = await committer.take({ caller, idempotency, body: acceptedBody(id) }, [draft]);
     if (result.kind === 'replay') return result;
-    if (result.kind === 'quota-exceeded') throw quotaExceeded(result, draft.message.createdAt);
+    if (result.kind === 'quota-exceeded') throw quotaExceeded(result, draft.message);
     return { kind: 'accepted', messageId: id };
   }
 

@@ -70,13 +70,12 @@ export async function acceptDrafts(
     if (result.kind === 'committed') return { kind: 'answered', status: 200, body };
     // The first messages that fit are accepted. Each round refuses at least one message, so this ends.
     let { left } = result;
-    const refusal = quotaExceeded(result, deps.clock.now());
     for (const { index, draft: each } of taken) {
       const { message, quota } = each;
       if (message.domain !== result.domain || quota === null) continue;
       const count = chargedRecipients(message);
       if (count <= left) left -= count;
-      else outcomes[index] = { kind: 'refused', problems: refusal.problems };
+      else outcomes[index] = { kind: 'refused', problems: quotaExceeded(result, message).problems };
     }
   }
 }

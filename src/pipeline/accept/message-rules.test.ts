@@ -176,7 +176,7 @@ describe('a quota', () => {
 
   it('asks for at least a second of patience, in whole seconds', () => {
     const at = (resetAt: number) =>
-      quotaExceeded({ domain: 'd', period: 'minute', max: 1, left: 0, resetAt }, NOW).limit?.resetSeconds;
+      quotaExceeded({ domain: 'd', period: 'minute', max: 1, left: 0, resetAt }, made()).limit?.resetSeconds;
     expect([at(NOW + 300), at(NOW - 1), at(NOW + 1_001)]).toEqual([1, 1, 2]);
   });
 });

@@ -7,11 +7,20 @@ import { chargedRecipients } from './commit-messages.ts';
 
 type QuotaRefusal = Omit<Extract<CommitResult, { kind: 'quota-exceeded' }>, 'kind'>;
 
-/** The error of a quota that is used up; waiting helps until its window ends. */
-export function quotaExceeded({ domain, period, max, left, resetAt }: QuotaRefusal, now: number): AppError {
-  const seconds = Math.max(1, (resetAt - now) / 1000);
+/** The error of a message that a quota refuses. Waiting for the end of its window helps, unless the message alone has too many. */
+export function quotaExceeded(
+  { domain, period, max, left, resetAt }: QuotaRefusal,
+  message: NewMessage,
+): AppError {
+  const count = chargedRecipients(message);
+  const allowed = `${domain} may send to ${max} recipients ${perPeriod(period)}`;
+  if (max > 0 && count > max) {
+    const text = `${allowed}, and this message has ${count}; send it to fewer at once`;
+    return new AppError('recipients-total', { message: text });
+  }
+  const seconds = Math.max(1, (resetAt - message.createdAt) / 1000);
   return new AppError('quota-exceeded', {
-    message: `${domain} may send to ${max} recipients ${perPeriod(period)}; ${left} are left until ${new Date(resetAt).toISOString()}`,
+    message: `${allowed}; ${left} are left until ${new Date(resetAt).toISOString()}`,
     retryAfterSeconds: seconds,
     limit: {
       name: period,
@@ -29,16 +38,14 @@ export async function requireQuota(
   message: NewMessage,
   limits: QuotaLimits,
 ): Promise<void> {
-  const { domain, createdAt: now } = message;
+  const { domain, createdAt } = message;
   const count = chargedRecipients(message);
-  const [uses = []] = await store.quotaUses({ domains: [domain], now });
+  const [uses = []] = await store.quotaUses({ domains: [domain], now: createdAt });
   for (const { period } of QUOTA_PERIODS) {
     const max = limits[period];
     const use = uses.find((each) => each.period === period);
     if (max === null || use === undefined || use.used + count <= max) continue;
-    throw quotaExceeded(
-      { domain, period, max, left: Math.max(0, max - use.used), resetAt: use.resetAt },
-      now,
-    );
+    const left = Math.max(0, max - use.used);
+    throw quotaExceeded({ domain, period, max, left, resetAt: use.resetAt }, message);
   }
 }
