@@ -162,6 +162,9 @@ describe('postrider explain', () => {
       code: 2,
       error: expect.stringContaining('a reply begins with its code'),
     });
+    expect((await run(['explain', 'bob@example.net'])).error).toContain(
+      'see: postrider messages --to bob@example.net',
+    );
     expect(await run(['explain', '550 x', '--stage', 'lunch'])).toMatchObject({
       code: 2,
       error: expect.stringContaining('--stage is one of'),

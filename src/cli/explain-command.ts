@@ -14,6 +14,7 @@ import {
   sentenceOf,
   type Verdict,
 } from '../pipeline/deliver/outcome/classifier/verdict.ts';
+import { quoted } from './called-as.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
 import { CommandError, jsonText, printable, styled, UsageError } from './terminal.ts';
 
@@ -39,6 +40,12 @@ export const explainCommands: CommandGroup = (program) => {
     });
 };
 
+function notReply(ctx: CommandContext, pasted: string): string {
+  const wanted = 'a reply begins with its code, such as "550 5.1.1 User unknown"';
+  if (!/^[^\s@]+@[^\s@]+$/.test(pasted)) return wanted;
+  return `${wanted}; for the mail to an address, see: ${ctx.command(`messages --to ${quoted(printable(pasted))}`)}`;
+}
+
 function explainOne(
   ctx: CommandContext,
   classifier: Classifier,
@@ -47,7 +54,7 @@ function explainOne(
   mx: string | undefined,
 ): void {
   const reply = readReply(pasted);
-  if (reply === null) throw new UsageError('a reply begins with its code, such as "550 5.1.1 User unknown"');
+  if (reply === null) throw new UsageError(notReply(ctx, pasted));
   const { code, enhanced, text } = reply;
   if (code < 400) {
     const sentence = 'The server agrees; nothing is wrong.';
