@@ -10,6 +10,7 @@ import { domainIdsIn } from './engine/domains-in.ts';
 import type { Read, Write } from './engine/operation.ts';
 import type { Session, Shared } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
+import { erasedKey } from './erasing.ts';
 import { appendAll, appendEvent, isStored, storedAmong } from './events.ts';
 import { isLiving, staysLiving } from './nodes.ts';
 import { noteFacts } from './notices.ts';
@@ -31,7 +32,8 @@ function sharedSession(session: Session): SharedSession {
     noteFact: (fact) => awaited(noteFacts(session, [fact])),
     suppress: (domainId, entry, now) => awaited(insertSuppression(session, domainId, entry, now)),
     applySignal: (...given) => awaited(applySignal(session, ...given)),
-    tellChange: (domainId, change) => awaited(tellChanges(session, domainId, [change])),
+    tellChanges: (domainId, changes) => awaited(tellChanges(session, domainId, changes)),
+    erasedKey: (key) => awaited(erasedKey(db, key)),
     dropUnkeptContent: (messageSeq) => awaited(dropUnkeptContents(db, [messageSeq])),
     deleteContent: ({ seq }) => awaited(deleteContent(db, seq)),
     dropOrLeaveContent: (messageSeq) => awaited(dropOrLeaveContent(session, messageSeq)),

@@ -21,7 +21,7 @@ import { createFilter } from './engine/filter.ts';
 import { lastOfLook, mergedRows } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId, findNameIds, type Session } from './engine/session.ts';
-import { erasedKey, erasedKeys } from './erasing.ts';
+import { erasedKeys } from './erasing.ts';
 import { appendEvent } from './events.ts';
 
 const DAY_MS = 86_400_000;
@@ -232,90 +232,4 @@ export const listSuppressions = read('listSuppressions', { lane: 'search' }, asy
   );
   const nextId = (keys.length === limit ? keys.at(-1)?.id : end) ?? null;
   return { suppressions: rows.map(toSuppression), nextId };
-});
-
-export const removeSuppressions = write('removeSuppressions', async (session, params) => {
-  const { db } = session;
-  const domainId = await findNameId(db, params.domain);
-  if (domainId === null) return 0;
-  const key = suppressionKey(params.address);
-  const reason = params.reason === undefined ? null : suppressionReasonCode.of(params.reason);
-  // After a removal, counting starts again: old evidence must not suppress at the next bounce. It is locked before the
-  // entries, as by outcomes.
-  await db.run(
-    'DELETE FROM suppression_evidence WHERE domain_id = $1 AND key = $2 AND ($3::int8 IS NULL OR reason = $3)',
-    ...[domainId, key, reason],
-  );
-  const removed = await db.all<LiftedRow>(
-    `DELETE FROM suppression WHERE domain_id = $1 AND key IN ($2, $3) AND ($4::int8 IS NULL OR reason = $4)
-     RETURNING expires_at, reason, address, message_id`,
-    ...[domainId, key, (await erasedKey(db, key)) ?? key, reason],
-  );
-  const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
-  await tellChanges(
-    session,
-    domainId,
-    lifted.map((row) => ({ key, reason: suppressionReasonCode.word(row.reason), lifted: true as const })),
-  );
-  for (const [i, row] of lifted.entries()) {
-    const id = params.eventIds?.[i];
-    if (id !== undefined) await tellLifted(session, domainId, row, { id, at: params.now });
-  }
-  return lifted.length;
-});
-
-interface LiftedRow {
-  expires_at: number | null;
-  reason: number;
-  address: string;
-  message_id: string | null;
-}
-
-/** Adds to the timeline of the message that caused an entry that it was removed; an entry made by hand has none. */
-async function tellLifted(
-  session: Session,
-  domainId: number,
-  { message_id: messageId, address, reason }: LiftedRow,
-  event: { id: string; at: number },
-): Promise<void> {
-  if (messageId === null) return;
-  const row = await session.db.get<{ id: number; message_seq: number }>(
-    `SELECT d.id, d.message_seq FROM message m JOIN delivery d ON d.message_seq = m.seq
-     WHERE m.id = $1 AND d.address = $2 ORDER BY d.id LIMIT 1`,
-    messageId,
-    address,
-  );
-  if (row === undefined) return;
-  const detail = { reason: `${suppressionReasonCode.word(reason)}: taken off the list` };
-  const subject = { domainId, messageSeq: row.message_seq, deliveryId: row.id };
-  await appendEvent(session, { ...event, kind: 'suppression_removed', detail }, subject);
-}
-
-/** What others are just changing stays until the next time: they lock these rows in another order. */
-export const purgeSuppressions = write('purgeSuppressions', async (session, params) => {
-  const { db } = session;
-  const ended = await db.all<{ domain_id: number; key: string; reason: number }>(
-    `DELETE FROM suppression WHERE id IN
-       (SELECT id FROM suppression WHERE expires_at IS NOT NULL AND expires_at <= $1 ORDER BY expires_at LIMIT $2
-         FOR UPDATE SKIP LOCKED)
-     RETURNING domain_id, key, reason`,
-    params.now,
-    params.limit,
-  );
-  for (const [domainId, rows] of Map.groupBy(ended, (row) => row.domain_id)) {
-    const lifted = rows.map(({ key, reason }) => ({
-      key,
-      reason: suppressionReasonCode.word(reason),
-      lifted: true as const,
-    }));
-    await tellChanges(session, domainId, lifted);
-  }
-  const evidence = await db.run(
-    `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN
-       (SELECT domain_id, key, reason FROM suppression_evidence WHERE last_at < $1 ORDER BY last_at LIMIT $2
-         FOR UPDATE SKIP LOCKED)`,
-    params.evidenceBefore,
-    params.limit,
-  );
-  return Math.max(ended.length, evidence);
 });

@@ -110,8 +110,10 @@ export interface Session {
     address: string,
     now: number,
   ): Work<void>;
-  /** Has a change of the list reported after the commit, because mail that waits in memory was checked before it. */
-  tellChange(domainId: number, change: Omit<SuppressionChange, 'senderDomain'>): Work<void>;
+  /** Has changes of the list reported after the commit, because mail that waits in memory was checked before them. */
+  tellChanges(domainId: number, changes: readonly Omit<SuppressionChange, 'senderDomain'>[]): Work<void>;
+  /** The key under which an erased address is suppressed, or null if nobody was erased here. */
+  erasedKey(key: string): Work<string | null>;
   /** Deletes the content of a message that is no longer needed; returns its octets. */
   dropUnkeptContent(messageSeq: number): Work<number>;
 }

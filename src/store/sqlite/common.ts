@@ -8,9 +8,10 @@ import type { Connection } from './engine/connection.ts';
 import type { Read, Write } from './engine/operation.ts';
 import { domainIdsIn, type Session } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
+import { erasedKey } from './erasing.ts';
 import { appendEvent, isStored, storedBeside } from './events.ts';
 import { noteFact } from './notices.ts';
-import { applySignal, insertSuppression, tellChange } from './suppressions.ts';
+import { applySignal, insertSuppression, tellChanges } from './suppressions.ts';
 
 function sharedSession(session: Session): SharedSession {
   const isLiving = (epoch: number) => done(!session.hasEnded(epoch));
@@ -28,7 +29,8 @@ function sharedSession(session: Session): SharedSession {
     noteFact: (fact) => done(noteFact(session.db, fact)),
     suppress: (domainId, entry, now) => done(insertSuppression(session, domainId, entry, now)),
     applySignal: (...given) => done(applySignal(session, ...given)),
-    tellChange: (domainId, change) => done(tellChange(session, domainId, change)),
+    tellChanges: (domainId, changes) => done(tellChanges(session, domainId, changes)),
+    erasedKey: (key) => done(erasedKey(session.db, key)),
     dropUnkeptContent: (messageSeq) => done(dropUnkeptContent(session.db, messageSeq)),
     deleteContent: (message) => done(deleteContent(session.db, message)),
     dropOrLeaveContent: (messageSeq) => done(dropOrLeaveContent(session, messageSeq)),

@@ -153,96 +153,6 @@ function entriesOf(db: Connection, keys: readonly { id: number }[]): Suppression
   });
 }
 
-export const removeSuppressions = write(
-  'removeSuppressions',
-  'measured',
-  { synced: true },
-  (session, params) => {
-    const { db } = session;
-    const domainId = findNameId(db, params.domain);
-    if (domainId === null) return 0;
-    const key = suppressionKey(params.address);
-    const reason = params.reason === undefined ? null : suppressionReasonCode.of(params.reason);
-    const removed = db.all<LiftedRow>(
-      `DELETE FROM suppression WHERE domain_id = ? AND key IN (?, ?) AND (? IS NULL OR reason = ?)
-     RETURNING expires_at, reason, address, message_id`,
-      domainId,
-      key,
-      erasedKey(db, key) ?? key,
-      reason,
-      reason,
-    );
-    // After a removal, counting starts again: old evidence must not suppress at the next bounce.
-    db.run(
-      'DELETE FROM suppression_evidence WHERE domain_id = ? AND key = ? AND (? IS NULL OR reason = ?)',
-      domainId,
-      key,
-      reason,
-      reason,
-    );
-    const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
-    lifted.forEach((row, i) => {
-      tellChange(session, domainId, { key, reason: suppressionReasonCode.word(row.reason), lifted: true });
-      const id = params.eventIds?.[i];
-      if (id !== undefined) tellLifted(session, domainId, row, { id, at: params.now });
-    });
-    return lifted.length;
-  },
-);
-
-interface LiftedRow {
-  expires_at: number | null;
-  reason: number;
-  address: string;
-  message_id: Uint8Array | null;
-}
-
-/** Adds to the timeline of the message that caused an entry that it was removed; an entry made by hand has none. */
-function tellLifted(
-  session: Session,
-  domainId: number,
-  { message_id: messageId, address, reason }: LiftedRow,
-  event: { id: string; at: number },
-): void {
-  if (messageId === null) return;
-  const row = session.db.get<{ id: number; message_seq: number }>(
-    `SELECT d.id, d.message_seq FROM message m CROSS JOIN delivery d ON d.message_seq = m.seq
-     WHERE m.id = ? AND d.address = ? ORDER BY d.id LIMIT 1`,
-    messageId,
-    address,
-  );
-  if (row === undefined) return;
-  const detail = { reason: `${suppressionReasonCode.word(reason)}: taken off the list` };
-  const subject = { domainId, messageSeq: row.message_seq, deliveryId: row.id };
-  appendEvent(session, { ...event, kind: 'suppression_removed', detail }, subject);
-}
-
-export const purgeSuppressions = write(
-  'purgeSuppressions',
-  'measured',
-  { portion: true },
-  (session, params) => {
-    const { db } = session;
-    const ended = db.all<{ domain_id: number; key: string; reason: number }>(
-      `DELETE FROM suppression WHERE id IN
-       (SELECT id FROM suppression INDEXED BY suppression_expiry WHERE expires_at IS NOT NULL AND expires_at <= ?
-        ORDER BY expires_at LIMIT ?) RETURNING domain_id, key, reason`,
-      params.now,
-      params.limit,
-    );
-    for (const { domain_id: domainId, key, reason } of ended)
-      tellChange(session, domainId, { key, reason: suppressionReasonCode.word(reason), lifted: true });
-    const evidence = db.run(
-      `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN
-       (SELECT domain_id, key, reason FROM suppression_evidence INDEXED BY suppression_evidence_age
-        WHERE last_at < ? ORDER BY last_at LIMIT ?)`,
-      params.evidenceBefore,
-      params.limit,
-    ).changes;
-    return Math.max(ended.length, evidence);
-  },
-);
-
 /** The meaning of an outcome for its recipient, written with the outcome. */
 export function applySignal(
   session: Session,
@@ -350,16 +260,17 @@ export function insertSuppression(
   );
   session.suppressing().entries.add(domainId);
   if (changes === 0) return false;
-  tellChange(session, domainId, { key, reason: entry.reason });
+  tellChanges(session, domainId, [{ key, reason: entry.reason }]);
   return true;
 }
 
-/** Has a change of the list reported after the commit, because mail that waits in memory was checked before it. */
-export function tellChange(
+/** Has changes of the list reported after the commit, because mail that waits in memory was checked before them. */
+export function tellChanges(
   session: Session,
   domainId: number,
-  change: Omit<SuppressionChange, 'senderDomain'>,
+  changes: readonly Omit<SuppressionChange, 'senderDomain'>[],
 ): void {
   const name = session.db.get<{ text: string }>('SELECT text FROM name WHERE id = ?', domainId);
-  if (name !== undefined) session.suppressed.push({ senderDomain: name.text, ...change });
+  if (name === undefined) return;
+  for (const change of changes) session.suppressed.push({ senderDomain: name.text, ...change });
 }

@@ -18,6 +18,7 @@ import * as readers from './readers.ts';
 import * as returns from './returns.ts';
 import * as sandboxRules from './sandbox-rules.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
+import * as suppressions from './suppressions.ts';
 import * as templates from './templates.ts';
 import * as tls from './tls.ts';
 import * as tokens from './tokens.ts';
@@ -40,6 +41,7 @@ export const SHARED = {
   ...limits,
   ...people,
   ...smtpCredentials,
+  ...suppressions,
   ...templates,
   ...tls,
   ...tokens,

@@ -286,7 +286,7 @@ function* takeBack(
     const other = yield* otherComplaint(db, row.domain_id, key, entry);
     if (other === undefined) {
       yield* db.run('DELETE FROM suppression WHERE id = ?', entry.id);
-      yield* session.tellChange(row.domain_id, { key, reason: 'Complaint', lifted: true });
+      yield* session.tellChanges(row.domain_id, [{ key, reason: 'Complaint', lifted: true }]);
     } else {
       const sql = 'UPDATE suppression SET message_id = (SELECT id FROM message WHERE seq = ?) WHERE id = ?';
       yield* db.run(sql, other.message_seq, entry.id);
