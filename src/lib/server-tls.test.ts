@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net';
 import { Duplex, duplexPair } from 'node:stream';
 import { connect, createSecureContext } from 'node:tls';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createTestCa } from '../../test/fakes/test-certificates.ts';
 import { beginTls, onFirstOctet } from './server-tls.ts';
 
@@ -53,4 +53,53 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)('reads each message of %s in its turn',
   }
   expect(isSecure).toBe(true);
   client.destroy();
+});
+
+it('reads what waits for its turn before the end', async () => {
+  const secureContext = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
+  const waiting: (() => void)[] = [];
+  let isBusy = false;
+  let got = '';
+  const fault = vi.fn<(error: Error) => void>();
+  const server = createServer({ allowHalfOpen: true }, (plain) => {
+    const turn = (work: () => void) => (isBusy ? void waiting.push(work) : work());
+    const inner = beginTls(plain, { secureContext }, turn, () => {
+      isBusy = true;
+      inner.on('data', (data) => {
+        got += data;
+      });
+      inner.on('end', () => inner.end(`answer to ${got}`));
+    });
+    inner.on('error', fault);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const raw = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const held: Buffer[] = [];
+  const carrier = new Duplex({
+    read: () => undefined,
+    write(chunk, _encoding, done) {
+      if (isBusy) held.push(chunk);
+      else raw.write(chunk);
+      done();
+    },
+    final(done) {
+      raw.end(Buffer.concat(held), done);
+    },
+  });
+  raw.on('data', (chunk) => void carrier.push(chunk));
+  const client = connect({ socket: carrier, rejectUnauthorized: false });
+  await expect.poll(() => isBusy).toBe(true);
+  // All that it sends comes as one piece.
+  client.end('request');
+  let answer = '';
+  client.on('data', (data) => {
+    answer += data;
+  });
+  await expect.poll(() => waiting.length).toBe(2);
+  isBusy = false;
+  for (const work of waiting.splice(0)) work();
+  await expect.poll(() => answer).toBe('answer to request');
+  expect(fault).not.toHaveBeenCalled();
+  server.close();
 });

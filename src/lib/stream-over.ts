@@ -6,10 +6,10 @@ import { Duplex } from 'node:stream';
 import { readBeforeFailing } from './read-before-failing.ts';
 
 /**
- * `socket`: connected, or still connecting. It belongs to the stream from now on. `take` gets what comes; it pushes that to the
- * stream, and pauses the socket where the stream has enough.
+ * `socket`: connected, or still connecting. It belongs to the stream from now on. `take` gets what comes, and null at the end; it pushes
+ * that to the stream, and pauses the socket where the stream has enough.
  */
-export function streamOver(socket: Duplex, take: (chunk: Buffer) => void): Duplex {
+export function streamOver(socket: Duplex, take: (chunk: Buffer | null) => void): Duplex {
   const stream = new Duplex({
     read: () => void socket.resume(),
     write: (chunk, _encoding, done) => void socket.write(chunk, done),
@@ -29,7 +29,8 @@ export function streamOver(socket: Duplex, take: (chunk: Buffer) => void): Duple
   });
   readBeforeFailing(socket, () => {});
   socket.on('data', take);
-  socket.on('end', () => void stream.push(null));
+  // What a paused socket passed on before may still wait.
+  socket.on('end', () => take(null));
   socket.on('error', (error) => void stream.destroy(error));
   socket.on('close', () => void stream.destroy());
   return stream;

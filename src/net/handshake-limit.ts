@@ -31,7 +31,7 @@ export function limitHandshake(socket: Duplex): LimitedSocket {
   let received = 0;
   let secure: { readonly bytesRead: number } | null = null;
   const stream = streamOver(socket, (chunk) => {
-    received += chunk.length;
+    received += chunk?.length ?? 0;
     const besideKib = (received - WIRE_PER_OCTET * (secure?.bytesRead ?? 0)) / 1024;
     if (secure === null && besideKib > MAX_HANDSHAKE_KIB)
       stream.destroy(new Error(`its handshake takes more than ${MAX_HANDSHAKE_KIB} KiB`));
