@@ -55,51 +55,60 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)('reads each message of %s in its turn',
   client.destroy();
 });
 
-it('reads what waits for its turn before the end', async () => {
-  const secureContext = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
-  const waiting: (() => void)[] = [];
-  let isBusy = false;
-  let got = '';
-  const fault = vi.fn<(error: Error) => void>();
-  const server = createServer({ allowHalfOpen: true }, (plain) => {
-    const turn = (work: () => void) => (isBusy ? void waiting.push(work) : work());
-    const inner = beginTls(plain, { secureContext }, turn, () => {
-      isBusy = true;
-      inner.on('data', (data) => {
-        got += data;
+it.each(['request', 'end of the handshake'])(
+  'reads the %s that waits for its turn before the end',
+  async (from) => {
+    const secureContext = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
+    const waiting: (() => void)[] = [];
+    let isBusy = false;
+    let isSecure = false;
+    let got = '';
+    const fault = vi.fn<(error: Error) => void>();
+    const server = createServer({ allowHalfOpen: true }, (plain) => {
+      const turn = (work: () => void) => {
+        if (isBusy) waiting.push(work);
+        else work();
+        isBusy ||= from !== 'request';
+      };
+      const inner = beginTls(plain, { secureContext }, turn, () => {
+        isBusy = true;
+        isSecure = true;
+        inner.on('data', (data) => {
+          got += data;
+        });
+        inner.on('end', () => inner.end(`answer to ${got}`));
       });
-      inner.on('end', () => inner.end(`answer to ${got}`));
+      inner.on('error', fault);
     });
-    inner.on('error', fault);
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const raw = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true });
-  const held: Buffer[] = [];
-  const carrier = new Duplex({
-    read: () => undefined,
-    write(chunk, _encoding, done) {
-      if (isBusy) held.push(chunk);
-      else raw.write(chunk);
-      done();
-    },
-    final(done) {
-      raw.end(Buffer.concat(held), done);
-    },
-  });
-  raw.on('data', (chunk) => void carrier.push(chunk));
-  const client = connect({ socket: carrier, rejectUnauthorized: false });
-  await expect.poll(() => isBusy).toBe(true);
-  // All that it sends comes as one piece.
-  client.end('request');
-  let answer = '';
-  client.on('data', (data) => {
-    answer += data;
-  });
-  await expect.poll(() => waiting.length).toBe(2);
-  isBusy = false;
-  for (const work of waiting.splice(0)) work();
-  await expect.poll(() => answer).toBe('answer to request');
-  expect(fault).not.toHaveBeenCalled();
-  server.close();
-});
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const raw = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const held: Buffer[] = [];
+    const carrier = new Duplex({
+      read: () => undefined,
+      write(chunk, _encoding, done) {
+        if (isBusy) held.push(chunk);
+        else raw.write(chunk);
+        done();
+      },
+      final(done) {
+        raw.end(Buffer.concat(held), done);
+      },
+    });
+    raw.on('data', (chunk) => void carrier.push(chunk));
+    const client = connect({ socket: carrier, rejectUnauthorized: false });
+    if (from === 'request') await expect.poll(() => isSecure).toBe(true);
+    // All that it sends comes as one piece.
+    client.end('request');
+    let answer = '';
+    client.on('data', (data) => {
+      answer += data;
+    });
+    await expect.poll(() => waiting.length).toBe(2);
+    expect(isSecure).toBe(from === 'request');
+    for (const work of waiting.splice(0)) work();
+    await expect.poll(() => answer).toBe('answer to request');
+    expect(fault).not.toHaveBeenCalled();
+    server.close();
+  },
+);

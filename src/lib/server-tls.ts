@@ -53,13 +53,11 @@ export function beginTls(
   // The stream has none, since it has no handle.
   Object.defineProperty(socket, 'remoteAddress', { value: plain.remoteAddress });
   const left = () => socket.destroy();
+  // After what came before the end, which may complete the handshake.
   socket.once('end', left);
-  // Where the client had left by now, this one ends, and TLS hears nothing of it.
-  plain.once('end', left);
   socket.once('close', () => plain.destroy());
   socket.once('secure', () => {
     socket.off('end', left);
-    plain.off('end', left);
     secured(socket);
   });
   return socket;
