@@ -11,6 +11,8 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '08': 'the connection to the database failed',
   '25006':
     'the database is read-only: set default_transaction_read_only to off where it is on, for the server, the database or the role',
+  '25P03': 'the database ended a transaction in which this process was silent, as after a pause',
+  '25P04': 'the database ended a transaction for its transaction_timeout: set it to 0 for the role',
   '26000': 'the database does not keep prepared statements',
   '42P05': 'the database does not keep prepared statements',
   '28P01':
@@ -74,9 +76,9 @@ export function unavailableReason(error: unknown): string | null {
     return SOCKET.test(code) ? `the database cannot be reached (${error.message || code})` : null;
   }
   // pg's own, which have no code.
-  return /^(Connection terminated|Query read timeout|timeout expired|Client has encountered)/.test(
-    error.message,
-  )
+  if (/^(Query read timeout|timeout expired)$/.test(error.message))
+    return `the database does not answer: look at its server, and at the network between (${error.message})`;
+  return /^(Connection terminated|Client has encountered)/.test(error.message)
     ? `the connection to the database failed (${error.message})`
     : null;
 }
@@ -108,5 +110,5 @@ export function isConnectionLost(error: unknown): boolean {
   if (error instanceof NotConnected) return false;
   const code = codeOf(error);
   if (code === null) return unavailableReason(error) !== null;
-  return SOCKET.test(code) || code.startsWith('08') || /^57P0[1-4]$/.test(code);
+  return SOCKET.test(code) || code.startsWith('08') || /^(57P0[1-5]|25P0[34])$/.test(code);
 }

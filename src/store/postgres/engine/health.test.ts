@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
+import { isConnectionLost } from './errors.ts';
 import { createHealth } from './health.ts';
 
 const gone = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
@@ -48,6 +49,23 @@ describe('the health of a database', () => {
     await clock.advance(3_000);
     expect(probes()).toBe(4);
     expect(givenUp()).toBe(1);
+  });
+
+  it('says that the database does not answer, not that its connections were cut for that', async () => {
+    const { clock, health, answers } = healthOver();
+    answers(() => Promise.reject(new Error('timeout expired')));
+    health.noteFailure(new Error('Query read timeout'));
+    await clock.advance(0);
+    health.noteFailure(new Error('Connection terminated unexpectedly'));
+    const reason = expect.stringMatching(/^the database does not answer: .* \(timeout expired\)$/);
+    expect(health.writable()).toEqual({ ok: false, reason });
+  });
+
+  it('takes the end of a session that was silent in a transaction for a lost connection', () => {
+    const { health } = healthOver();
+    const ended = Object.assign(new Error('terminating connection'), { code: '25P03' });
+    expect(isConnectionLost(ended)).toBe(true);
+    expect(health.noteFailure(ended)).toContain('was silent');
   });
 
   it('says of a server that starts that it takes no connections', () => {

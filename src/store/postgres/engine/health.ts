@@ -76,7 +76,8 @@ export function createHealth(
       isTold = isNew(reason);
       if (isTold) log('error', 'the store cannot write', { reason });
     }
-    trouble = reason;
+    // Afterwards calls fail because their connections were cut.
+    if (!isAway) trouble = reason;
     if (timer === null) probeIn(0);
     return reason;
   }
