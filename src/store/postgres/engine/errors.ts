@@ -19,7 +19,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
     'the database refuses the password: if it was changed, start this process again with the new one in database-password, database or PGPASSWORD',
   '28': 'the database refuses the login',
   '3D000': 'the database does not exist',
-  '42501': 'the role may not do this in the database',
+  '42501': 'the role may not do this in the database: make it the owner of the tables',
   '53300':
     'the database has no connection left for this process, which uses up to 12: raise its max_connections, or the CONNECTION LIMIT of the role or the database',
   '53100': 'the disk of the database is full',

@@ -116,7 +116,7 @@ describe('the health of a database', () => {
   });
 
   it('says that mail cannot be stored although the probe works, until some is stored or nobody tried for a while', async () => {
-    const { clock, health, answers } = healthOver();
+    const { clock, health, lines, answers } = healthOver();
     answers(() => Promise.resolve());
     const full = Object.assign(new Error('No space left on device'), { code: '53100' });
     const fail = async () => {
@@ -129,8 +129,12 @@ describe('the health of a database', () => {
     expect(health.writable()).toEqual(failing);
     health.noteStored('settle');
     expect(health.writable()).toEqual(failing);
+    health.noteSuccess();
+    expect(lines).toEqual(['the store cannot write']);
     health.noteStored('commit');
     expect(health.writable()).toEqual({ ok: true });
+    health.noteSuccess();
+    expect(lines).toEqual(['the store cannot write', 'the store can write again']);
     await fail();
     await clock.advance(15_000);
     expect(health.writable()).toEqual({ ok: true });

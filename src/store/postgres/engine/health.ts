@@ -49,6 +49,8 @@ export function createHealth(
   /** When each reason was logged. */
   const logged = new BoundedMap<string, number>(MAX_REASONS);
   let isTold = false;
+  /** The log says that nothing can be written, and not yet that it can again. */
+  let isOwed = false;
   /** By lane. */
   const unstored = new Map<string, Unstored>();
 
@@ -59,10 +61,19 @@ export function createHealth(
     return true;
   }
 
+  function tell(reason: string): void {
+    log('error', 'the store cannot write', { reason });
+    isTold = true;
+    isOwed = true;
+  }
+
   function noteSuccess(): void {
-    if (trouble !== null && isTold) log('info', 'the store can write again', {});
     trouble = null;
     isAway = false;
+    // The probe may succeed where mail cannot be stored.
+    if (!isOwed || failing() !== null) return;
+    isOwed = false;
+    log('info', 'the store can write again', {});
   }
 
   function noteFailure(error: unknown): string | null {
@@ -73,8 +84,8 @@ export function createHealth(
       return reason;
     }
     if (trouble === null) {
-      isTold = isNew(reason);
-      if (isTold) log('error', 'the store cannot write', { reason });
+      isTold = false;
+      if (isNew(reason)) tell(reason);
     }
     // Afterwards calls fail because their connections were cut.
     if (!isAway) trouble = reason;
@@ -126,8 +137,7 @@ export function createHealth(
           if (!isAway) gaveUp(error);
           isAway = true;
           trouble = unavailableReason(error) ?? `the probe failed (${String(error)})`;
-          if (!isTold) log('error', 'the store cannot write', { reason: trouble });
-          isTold = true;
+          if (!isTold) tell(trouble);
           probeIn(PROBE_EVERY_MS);
         },
       );

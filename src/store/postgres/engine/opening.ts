@@ -41,7 +41,7 @@ function sentenceOf(error: unknown, address: PostgresAddress): string | null {
   if (NOT_FOUND.includes(code))
     return `The host of the database, ${at}, is not found; correct it, or the resolvers of this machine.`;
   if (NO_ANSWER.includes(code) || message === 'timeout expired')
-    return `The database at ${at} does not answer; look at its address, and at firewalls between.`;
+    return `The database at ${at} does not answer; look at the server there, its address, and firewalls between.`;
   if (message === 'The server does not support SSL connections')
     return `The server at ${at} has no TLS; set ssl = on there, or add sslmode=disable to the URL if nobody else can read on that network.`;
   if (UNKNOWN_AUTHORITY.includes(code))
