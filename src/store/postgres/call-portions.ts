@@ -7,7 +7,6 @@
 import { callStateCode } from '../shared/codes.ts';
 import type { Db } from './engine/db.ts';
 import { write } from './engine/operation.ts';
-import { NO_FLOOR } from './engine/session.ts';
 
 /** Calls that one transaction creates. */
 export const MOST_CALLS = 500;
@@ -88,17 +87,14 @@ const MAKE = `WITH RECURSIVE domain (id) AS (
   DELETE FROM later_call l USING kept k
   WHERE l.domain_id = k.domain_id AND l.event_seq = k.event_seq AND k.hooks IS NULL`;
 
-export const prepareCalls = write(
-  'prepareCalls',
-  { serial: SERIAL },
-  async ({ db, waitingFloors }, { limit }) => {
-    const resumed = await db.get<{ hooks: number }>(RESUME, null, limit);
-    if (resumed?.hooks === 0) await db.run(MAKE, limit);
-    const left = await db.get<{ more: boolean }>(
-      'SELECT EXISTS (SELECT FROM later_call) OR EXISTS (SELECT FROM webhook_resume) AS more',
-    );
-    // They are due since their events.
-    waitingFloors.webhook_call.wholeAt = NO_FLOOR.wholeAt;
-    return left?.more === true;
-  },
-);
+export const prepareCalls = write('prepareCalls', { serial: SERIAL }, async (session, { limit }) => {
+  const { db } = session;
+  const resumed = await db.get<{ hooks: number }>(RESUME, null, limit);
+  if (resumed?.hooks === 0) await db.run(MAKE, limit);
+  const left = await db.get<{ more: boolean }>(
+    'SELECT EXISTS (SELECT FROM later_call) OR EXISTS (SELECT FROM webhook_resume) AS more',
+  );
+  // They are due since their events.
+  session.overdue = true;
+  return left?.more === true;
+});

@@ -433,4 +433,22 @@ describePostgres('operations on the same rows', () => {
       await database.link.exec('COMMIT');
       expect(await Promise.all(purges)).toEqual([0, 0, 0, 0]);
     }));
+
+  it('webhook calls that are prepared while searches find where they begin', async () => {
+    for (let n = 0; n < 6; n += 1) await createWebhook(one);
+    await commit(one, [message({ recipients: Array.from({ length: 100 }, () => recipient()) })]);
+    const claimAt = (now: number) => claimCalls(one, { now, limit: 1_000 });
+    const first = await claimAt(T0 + HOUR);
+    await database.link.exec(`CREATE FUNCTION held() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER held AFTER INSERT ON webhook_call DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION held()`);
+    await database.link.exec('BEGIN; SELECT pg_advisory_xact_lock(7)');
+    const preparing = one.prepareCalls({ limit: 1_000 });
+    await expect.poll(waiting).toBe(1);
+    await one.queueCounts({ now: T0 + HOUR + 10_000 });
+    await database.link.exec('ROLLBACK; DROP FUNCTION held CASCADE');
+    expect(await preparing).toBe(false);
+    expect(await claimAt(T0 + HOUR + 20_000)).toHaveLength(600 - first.length);
+  });
 });

@@ -206,6 +206,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
   function tell({ session }: Done<unknown>): void {
     if (session.captured.length > 0) captured.tell(session.captured);
+    if (session.overdue) shared.lookAgain();
     const { suppressed } = session;
     if (suppressed.length > 0) suppressions.notify(suppressed);
   }

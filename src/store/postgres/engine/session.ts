@@ -81,6 +81,8 @@ export interface Session extends Shared {
   calls: number;
   /** Octets of contents that it has deleted. */
   dropped: number;
+  /** What it has made may be due since long ago: after the commit, searches begin at the first row. */
+  overdue: boolean;
 }
 
 export function createShared(connections: Connections, schemaNumber: number): Shared {
@@ -197,7 +199,16 @@ function numberOf(found: number | undefined): number {
 }
 
 export function createSession(db: Db, shared: Shared): Session {
-  return { ...shared, db, captured: [], suppressed: [], queues: new Set(), calls: 0, dropped: 0 };
+  return {
+    ...shared,
+    db,
+    captured: [],
+    suppressed: [],
+    queues: new Set(),
+    calls: 0,
+    dropped: 0,
+    overdue: false,
+  };
 }
 
 /** Number of an existing name, or null; for readers, which never create one. */
