@@ -97,7 +97,7 @@ const CALLS = `
   INSERT INTO webhook_call (webhook_id, event_seq, state, epoch, due_at, tries, response_code, error, created_at, updated_at)
     SELECT 1000, seq, 0, 0, ${T0} + i, 0, 0, '', ${T0}, ${T0}
     FROM (SELECT seq, row_number() OVER (ORDER BY seq) AS i FROM event LIMIT 1200) e`;
-const ENTRIES = `SELECT coalesce(sum(idx_tup_read), 0) AS n FROM pg_stat_user_indexes WHERE indexrelname LIKE ANY ('{delivery%queue_id%,webhook_call%due_at%}')`;
+const ENTRIES = `SELECT coalesce(sum(idx_tup_read), 0) AS n FROM pg_stat_user_indexes WHERE indexrelname LIKE ANY ($1::text[])`;
 
 const COUNT = `SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) AS rows,
   coalesce(sum(seq_scan + coalesce(idx_scan, 0)), 0) AS looks FROM pg_stat_user_tables`;
@@ -396,7 +396,8 @@ describePostgres('the rows that an operation reads', () => {
     await database.link.exec(SLOWLY_DUE);
     const reader = await openLink(database.url, createStatements(), 'cold');
     await reader.exec('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM dest_queue');
-    const entries = () => database.use(async (db) => (await db.get<{ n: number }>(ENTRIES))?.n ?? Number.NaN);
+    const entries = (of = '{delivery%queue_id%,webhook_call%due_at%}') =>
+      database.use(async (db) => (await db.get<{ n: number }>(ENTRIES, of))?.n ?? Number.NaN);
     const before = await entries();
     await effortOf(async (store) => {
       const now = T0 + 1e6 - 1;
@@ -427,6 +428,18 @@ describePostgres('the rows that an operation reads', () => {
       }
     }, 2);
     expect((await entries()) - searched).toBeLessThan(8_000);
+    let busy = 0;
+    await effortOf(async (store) => {
+      busy = await store.beginEpoch({ nodeId: 'busy', now: T0 });
+    }, 2);
+    await database.link.exec(`UPDATE delivery SET state = 1, epoch = ${busy} WHERE id IN (SELECT id FROM delivery WHERE state = 2 LIMIT 1000);
+      UPDATE delivery SET state = 2, epoch = 0 WHERE state = 1 AND epoch = ${busy}`);
+    await database.link.exec('SELECT pg_stat_force_next_flush()');
+    const leased = await entries('{delivery%epoch%}');
+    await effortOf(async (store) => {
+      for (let i = 0; i < 10; i += 1) expect(await store.reclaim({ now: T0, limit: 100 })).toBe(0);
+    }, 2);
+    expect((await entries('{delivery%epoch%}')) - leased).toBeLessThan(100);
     await reader.exec('ROLLBACK');
     await reader.end();
   });

@@ -46,17 +46,20 @@ export const endEpoch = write('endEpoch', 'by key', { synced: true }, function* 
 const LEASED = ['delivery', 'webhook_call'] as const;
 type Leased = (typeof LEASED)[number];
 
-/** Steps through the epochs that have rows: one step for each, however many rows there are. */
-const heldBy = (table: Leased): string => {
-  const of = `FROM ${table} t {INDEXED BY ${table}_lease|} WHERE t.state = 1`;
-  return `WITH RECURSIVE held (epoch) AS (
-      SELECT (SELECT t.epoch ${of} ORDER BY t.epoch LIMIT 1)
+/**
+ * Ended epochs that have rows: one step for each, however many rows there are. Only what lies between living epochs is looked
+ * at: while somebody reads an old state, the index has all that these have leased since.
+ */
+const heldBy = (table: Leased): string => `WITH RECURSIVE living (epoch) AS (
+      SELECT epoch FROM node WHERE ended_at IS NULL),
+    held (epoch, next) AS (
+      SELECT coalesce((SELECT max(epoch) FROM living WHERE epoch < l.epoch), 0), l.epoch
+      FROM (SELECT epoch FROM living UNION ALL SELECT ${Number.MAX_SAFE_INTEGER}) l
       UNION ALL
-      SELECT (SELECT t.epoch ${of} AND t.epoch > held.epoch ORDER BY t.epoch LIMIT 1)
+      SELECT (SELECT t.epoch FROM ${table} t {INDEXED BY ${table}_lease|}
+        WHERE t.state = 1 AND t.epoch > held.epoch AND t.epoch < held.next ORDER BY t.epoch LIMIT 1), held.next
       FROM held WHERE held.epoch IS NOT NULL)
-    SELECT epoch FROM held
-    WHERE epoch IS NOT NULL AND NOT EXISTS (SELECT 1 FROM node n WHERE n.epoch = held.epoch AND n.ended_at IS NULL)`;
-};
+    SELECT epoch FROM held WHERE epoch > 0 AND epoch NOT IN (SELECT epoch FROM living) ORDER BY epoch`;
 
 /** Releases leased rows of an epoch, due now. A delivery is marked, as it is unknown whether it was sent. */
 function free(
