@@ -285,7 +285,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
 
   function skewText(): string {
     const seconds = Math.round(Math.abs(skewMs) / 1000);
-    return `the clocks of this machine and of the database differ by ${seconds} seconds; have both set by NTP`;
+    return `the clocks of this machine and of the database differ by ${seconds} seconds (that of the database is ${skewMs > 0 ? 'ahead' : 'behind'}); have both set by NTP`;
   }
 
   /** What this node had claimed may belong to others, or be claimed no more. */

@@ -158,7 +158,7 @@ const SERVER_FIXES: Readonly<Record<string, string>> = {
   resolver:
     'Correct the key `dns`, or the resolvers of the system. Mail to domains that are not known waits, and goes on by itself.',
   clock: 'If it is wrong, set it right, and keep it right by NTP. If it is right, nothing is to be done.',
-  node: 'Look at the log. Another process may send its mail meanwhile.',
+  node: 'Do what it says, or look at the log. While this process sends nothing, another may send its mail.',
   returns: 'Make room on the disk of the data folder. Bounces and complaints are refused until then.',
 };
 
