@@ -129,6 +129,18 @@ export function describeErasing({ store }: Suite): void {
       expect((await find()).seqs).toEqual([]);
     });
 
+    it('masks the person behind a line break or a tab, which JSON writes with a letter', async () => {
+      const { seq } = await commitOne(store, {
+        ...to('other@example.net'),
+        metadata: { ['to\t' + PERSON]: `one\n${PERSON}\u0001${PERSON}`, path: `C:\\n${PERSON}` },
+      });
+      expect(await erase([seq])).toMatchObject({ messages: 1 });
+      expect(only(await messagesOf(store, { limit: 1 })).metadata).toEqual({
+        'to\terased@erased.invalid': 'one\nerased@erased.invalid\u0001erased@erased.invalid',
+        path: `C:\\n${PERSON}`,
+      });
+    });
+
     it('goes through very many events in portions, wherever the person stands in them', async () => {
       const own = await send('other@example.net');
       const [deliveryId = 0] = own.ids;

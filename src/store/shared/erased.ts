@@ -15,10 +15,13 @@ export const NOT_ERASED = `d.address <> '${ERASED}'`;
 /** A text without the address. */
 export type Mask = (text: string) => string;
 
+/** What may stand before an address: also an escape of JSON, whose last letter belongs to no word. */
+const BEFORE = String.raw`(?<=^|[^\p{L}\p{N}._+-]|(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[0-3][\da-f]))`;
+
 /** Replaces a whole address in any case; in `joann@…`, `ann@…` is not replaced. */
 export function maskOf(key: string): Mask {
   const escaped = key.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}._+-])${escaped}(?![\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])`, 'giu');
+  const pattern = new RegExp(`${BEFORE}${escaped}(?![\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])`, 'giu');
   return (text) => text.replace(pattern, ERASED);
 }
 
