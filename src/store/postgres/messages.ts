@@ -123,6 +123,7 @@ interface IndexRange {
   key: string;
   places: readonly number[] | undefined;
   values: readonly Value[];
+  isByDomain?: boolean;
 }
 
 /** The recipients of all messages; one message can have several that match. */
@@ -146,21 +147,30 @@ async function placeOf(db: Db, { domains, metadata }: MessageFilter): Promise<In
       values: pair,
     };
   }
-  const from = `message m WHERE ${domainIds === undefined ? 'true' : 'm.domain_id = g.place'}`;
-  return { from, key: 'm.seq', places: domainIds, values: [] };
+  const isByDomain = domainIds !== undefined;
+  return { from: 'message m WHERE true', key: 'm.seq', places: domainIds, values: [], isByDomain };
 }
 
+/**
+ * The messages of a domain in a range of numbers. For a domain with little mail the planner would read that of all domains
+ * along the primary key, which can use neither a comparison of pairs nor numbers in an OR; these select the eras.
+ */
+const OF_DOMAIN = `(m.domain_id, m.seq) < (g.place, ?) AND (m.domain_id, m.seq) >= (g.place, ?)
+  AND (m.seq < ? AND m.seq >= ? OR m.seq < 0)`;
+
 function rangesOf(
-  { select = 'SELECT', from, key, places, values }: IndexRange,
+  { select = 'SELECT', from, key, places, values, isByDomain = false }: IndexRange,
   before: number,
   atLeast: number,
   filter = createFilter(),
 ): Ranges {
+  const bounds = [before, atLeast];
   return {
-    sql: `${select} ${key} AS seq FROM ${from} AND ${key} < ? AND ${key} >= ?${filter.and()}`,
-    values: [...values, before, atLeast, ...filter.values()],
+    sql: `${select} ${key} AS seq FROM ${from} AND ${isByDomain ? OF_DOMAIN : `${key} < ? AND ${key} >= ?`}${filter.and()}`,
+    values: [...values, ...bounds, ...(isByDomain ? bounds : []), ...filter.values()],
     places,
     order: 'seq DESC',
+    orderWithin: isByDomain ? 'm.domain_id DESC, m.seq DESC' : undefined,
   };
 }
 

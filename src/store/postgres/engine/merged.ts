@@ -15,17 +15,20 @@ export interface Ranges {
   places: readonly number[] | readonly string[] | undefined;
   /** `ORDER BY` of the columns of `sql`; undefined: any order. */
   order?: string | undefined;
+  /** The same order within a place, as its index has it, where it is to be spelled in another way. */
+  orderWithin?: string | undefined;
 }
 
 /** The first `limit` rows after `offset`. */
 export function mergedRows<Row>(db: Db, ranges: Ranges, limit: number, offset = 0): Promise<Row[]> {
-  const { sql, values, places } = ranges;
-  const order = ranges.order === undefined ? '' : `ORDER BY ${ranges.order}`;
+  const { sql, values, places, orderWithin = ranges.order } = ranges;
+  const ordered = (by: string | undefined) => (by === undefined ? '' : `ORDER BY ${by}`);
+  const order = ordered(ranges.order);
   if (places === undefined) return db.all(`${sql} ${order} LIMIT ? OFFSET ?`, ...values, limit, offset);
   if (places.length === 0) return Promise.resolve([]);
   const isText = typeof places[0] === 'string';
   return db.all(
-    `SELECT r.* FROM unnest(?::${isText ? 'text' : 'int8'}[]) g (place) CROSS JOIN LATERAL (${sql} ${order} LIMIT ?) r
+    `SELECT r.* FROM unnest(?::${isText ? 'text' : 'int8'}[]) g (place) CROSS JOIN LATERAL (${sql} ${ordered(orderWithin)} LIMIT ?) r
      ${order} LIMIT ? OFFSET ?`,
     isText
       ? texts([...new Set(places as readonly string[])])
