@@ -34,7 +34,7 @@ export const deleteCaptures = write('deleteCaptures', async ({ db }, params) => 
 async function chosen(db: Db, params: Parameters<CaptureStore['deleteCaptures']>[0]): Promise<number[]> {
   const { ids, beforeSeq = Number.MAX_SAFE_INTEGER, limit } = params;
   if (ids === undefined) {
-    const range = { from: await placesOf(db, params), behind: beforeSeq, order: 'DESC' } as const;
+    const range = { from: await placesOf(db, params), above: 0, below: beforeSeq, order: 'DESC' } as const;
     return (await mergedRows<{ seq: number }>(db, rangesOf(range), limit)).map(({ seq }) => seq);
   }
   const filter = createFilter();

@@ -18,7 +18,7 @@ import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { domainIdsIn } from './engine/domains-in.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
-import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
+import { alongIndex, lastOfLook, mergedRows, messageOf, type Ranges } from './engine/merged.ts';
 import { read } from './engine/operation.ts';
 import { findNameIds, type Session } from './engine/session.ts';
 
@@ -72,16 +72,16 @@ const JOINS = 'JOIN message m ON m.seq = c.message_seq JOIN name n ON n.id = c.d
 
 export const findCaptures = read('findCaptures', { lane: 'search' }, async (db, params) => {
   const before = params.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-  const range = { from: await placesOf(db, params), behind: before, order: 'DESC' } as const;
+  const range = { from: await placesOf(db, params), above: 0, below: before, order: 'DESC' } as const;
   const last = isNarrow(params) ? (await lastOfLook<Key>(db, rangesOf(range), params.look))?.seq : undefined;
   const filter = createFilter();
-  filter.when('c.seq >= ?', last);
   narrow(filter, params);
   // A message whose text was not indexed yet stays in the result, because it may match.
   filter.when("coalesce(position(? IN c.subject || ' ' || t.text) > 0, true)", params.text);
   filter.when('coalesce(t.has_files = ?, true)', params.hasFiles);
   const inside = params.text !== undefined || params.hasFiles !== undefined;
-  const ranges = rangesOf(range, { filter, inside, ofMessage: ofMessage(params) });
+  const looked = { ...range, above: (last ?? 1) - 1 };
+  const ranges = rangesOf(looked, { filter, inside, ofMessage: ofMessage(params) });
   const matches = await mergedRows<Key>(db, ranges, params.limit);
   const { views, read } = await viewsOf(db, matches);
   const isWhole = read.length === matches.length;
@@ -97,34 +97,37 @@ interface Key {
   unread?: boolean;
 }
 
-const INBOX = 'c.inbox = ?';
-const TO = 'lower(c.envelope_to) = lower(?::text COLLATE "C")';
+/** Columns of its indexes, with their values. */
+const DOMAIN = ['c.domain_id', 'g.place'] as const;
+const INBOX = ['c.inbox', '?'] as const;
+const TO = ['lower(c.envelope_to)', 'lower(?::text COLLATE "C")'] as const;
 
 /** The ranges that may contain matching captures: one inbox, one recipient, a sender domain, or all. */
 interface Places {
   ids: readonly number[] | undefined;
-  condition: typeof INBOX | typeof TO | null;
+  by: typeof INBOX | typeof TO | null;
   value: string;
 }
 
-/** In their index, behind a seq. */
+/** In their index, between two numbers. */
 interface Range {
   from: Places;
-  behind: number;
+  above: number;
+  below: number;
   order: 'ASC' | 'DESC';
 }
 
 export async function placesOf(db: Db, params: CaptureFilter): Promise<Places> {
   const ids = await findNameIds(db, params.domains);
   const { inbox, to } = params;
-  if (inbox === undefined && to === undefined) return { ids, condition: null, value: '' };
-  const condition = inbox !== undefined ? INBOX : TO;
-  return { ids: ids ?? (await domainIdsIn(db, 'capture')), condition, value: inbox ?? to ?? '' };
+  if (inbox === undefined && to === undefined) return { ids, by: null, value: '' };
+  const by = inbox !== undefined ? INBOX : TO;
+  return { ids: ids ?? (await domainIdsIn(db, 'capture')), by, value: inbox ?? to ?? '' };
 }
 
 /** The matching captures of the ranges, by seq; `inside`: with a condition on the text of the message. */
 export function rangesOf(
-  { from: { ids, condition, value }, behind, order }: Range,
+  { from: { ids, by, value }, above, below, order }: Range,
   { filter, inside, ofMessage }: { filter: Filter; inside: boolean; ofMessage: boolean } = {
     filter: createFilter(),
     inside: false,
@@ -133,18 +136,17 @@ export function rangesOf(
 ): Ranges {
   const joins = [
     inside ? 'LEFT JOIN capture_text t ON t.message_seq = c.message_seq' : '',
-    ofMessage ? 'JOIN message m ON m.seq = c.message_seq' : '',
+    ofMessage ? messageOf('c.message_seq') : '',
   ].join(' ');
-  const places = [
-    ...(ids === undefined ? [] : ['c.domain_id = g.place AND ']),
-    ...(condition === null ? [] : [`${condition} AND `]),
-  ].join('');
+  const own = by === null ? [] : [value];
+  const index = alongIndex([...(ids === undefined ? [] : [DOMAIN]), ...(by === null ? [] : [by])], 'c.seq');
   return {
     sql: `SELECT c.seq${inside ? ', t.message_seq IS NULL AS unread' : ''} FROM capture c ${joins}
-      WHERE ${places}c.seq ${order === 'DESC' ? '<' : '>'} ?${filter.and()}`,
-    values: [...(condition === null ? [] : [value]), behind, ...filter.values()],
+      WHERE ${index.condition}${filter.and()}`,
+    values: [...own, above, ...own, below, ...filter.values()],
     places: ids,
     order: `seq ${order}`,
+    orderWithin: index.order(order),
   };
 }
 
@@ -173,7 +175,7 @@ async function viewsOf(
 
 /** The conditions of a filter besides its range. */
 function narrow(filter: Filter, params: CaptureFilter): void {
-  if (params.inbox !== undefined) filter.when(TO, params.to);
+  if (params.inbox !== undefined) filter.when(TO.join(' = '), params.to);
   filter.when('c.at >= ?', params.since);
   filter.when('c.at < ?', params.until);
   filter.when('position(? IN c.subject) > 0', params.subject);
@@ -192,17 +194,16 @@ export const capturesSince = read('capturesSince', async (db, params, shared) =>
   const { afterSeq, limit, look } = params;
   const sql = 'SELECT seq FROM capture WHERE seq <= $1 ORDER BY seq DESC LIMIT 1';
   const newest = (await db.get<Key>(sql, await shared.captureHorizon.safe()))?.seq ?? 0;
-  const range = { from: await placesOf(db, params), behind: afterSeq, order: 'ASC' } as const;
-  const known = createFilter();
-  known.when('c.seq <= ?', newest);
-  const end = (
-    await lastOfLook<Key>(db, rangesOf(range, { filter: known, inside: false, ofMessage: false }), look)
-  )?.seq;
+  const from = await placesOf(db, params);
+  const range = { from, above: afterSeq, below: newest + 1, order: 'ASC' } as const;
+  const end = (await lastOfLook<Key>(db, rangesOf(range), look))?.seq;
   const upTo = end ?? newest;
   const filter = createFilter();
-  filter.when('c.seq <= ?', upTo);
   narrow(filter, params);
-  const ranges = rangesOf(range, { filter, inside: false, ofMessage: ofMessage(params) });
+  const ranges = rangesOf(
+    { ...range, below: upTo + 1 },
+    { filter, inside: false, ofMessage: ofMessage(params) },
+  );
   const matches = await mergedRows<Key>(db, ranges, limit);
   const { views, read } = await viewsOf(db, matches);
   const last = matches.length === limit || read.length < matches.length ? read.at(-1)?.seq : undefined;

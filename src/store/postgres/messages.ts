@@ -15,7 +15,7 @@ import { int2s, int8s, texts } from './engine/arrays.ts';
 import type { Db, Value } from './engine/db.ts';
 import { domainIdsIn } from './engine/domains-in.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
-import { lastInSpans, lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
+import { alongIndex, lastInSpans, lastOfLook, mergedRows, messageOf, type Ranges } from './engine/merged.ts';
 import { read } from './engine/operation.ts';
 import { findNameIds, isId } from './engine/session.ts';
 
@@ -119,17 +119,19 @@ const TIME_SLACK_MS = 3_600_000;
 interface IndexRange {
   select?: 'SELECT' | 'SELECT DISTINCT';
   from: string;
+  /** The columns of its index before `key`, whose values are `g.place` and `values`. */
+  fixed: readonly string[];
   /** The column of its order. */
   key: string;
   places: readonly number[] | undefined;
   values: readonly Value[];
-  isByDomain?: boolean;
 }
 
 /** The recipients of all messages; one message can have several that match. */
 const BY_RECIPIENT: IndexRange = {
   select: 'SELECT DISTINCT',
-  from: 'delivery d JOIN message m ON m.seq = d.message_seq WHERE true',
+  from: `delivery d ${messageOf('d.message_seq')}`,
+  fixed: [],
   key: 'd.message_seq',
   places: undefined,
   values: [],
@@ -140,37 +142,40 @@ async function placeOf(db: Db, { domains, metadata }: MessageFilter): Promise<In
   const [pair] = metadata ?? [];
   if (pair !== undefined) {
     return {
-      from: `message_metadata x JOIN message m ON m.seq = x.message_seq
-        WHERE x.domain_id = g.place AND x.name = ? AND x.value = ?`,
+      from: `message_metadata x ${messageOf('x.message_seq')}`,
+      fixed: ['x.domain_id', 'x.name', 'x.value'],
       key: 'x.message_seq',
       places: domainIds ?? (await domainIdsIn(db, 'message_metadata')),
       values: pair,
     };
   }
-  const isByDomain = domainIds !== undefined;
-  return { from: 'message m WHERE true', key: 'm.seq', places: domainIds, values: [], isByDomain };
+  const fixed = domainIds === undefined ? [] : ['m.domain_id'];
+  return { from: 'message m', fixed, key: 'm.seq', places: domainIds, values: [] };
 }
 
-/**
- * The messages of a domain in a range of numbers. For a domain with little mail the planner would read that of all domains
- * along the primary key, which can use neither a comparison of pairs nor numbers in an OR; these select the eras.
- */
-const OF_DOMAIN = `(m.domain_id, m.seq) < (g.place, ?) AND (m.domain_id, m.seq) >= (g.place, ?)
-  AND (m.seq < ? AND m.seq >= ? OR m.seq < 0)`;
-
 function rangesOf(
-  { select = 'SELECT', from, key, places, values, isByDomain = false }: IndexRange,
+  { select = 'SELECT', from, fixed, key, places, values }: IndexRange,
   before: number,
   atLeast: number,
   filter = createFilter(),
 ): Ranges {
-  const bounds = [before, atLeast];
+  const index = alongIndex(
+    fixed.map((column, i) => [column, i === 0 ? 'g.place' : '?']),
+    key,
+  );
+  // No index can use an OR, so it only selects the eras.
+  const inEras = `AND (${key} > ? AND ${key} < ? OR ${key} < 0)`;
+  const [above, below] = [atLeast - 1, before];
   return {
-    sql: `${select} ${key} AS seq FROM ${from} AND ${isByDomain ? OF_DOMAIN : `${key} < ? AND ${key} >= ?`}${filter.and()}`,
-    values: [...values, ...bounds, ...(isByDomain ? bounds : []), ...filter.values()],
+    sql: `${select} ${key} AS seq FROM ${from} WHERE ${index.condition} ${fixed.length === 0 ? '' : inEras}${filter.and()}`,
+    values: [
+      ...[...values, above, ...values, below],
+      ...(fixed.length === 0 ? [] : [above, below]),
+      ...filter.values(),
+    ],
     places,
     order: 'seq DESC',
-    orderWithin: isByDomain ? 'm.domain_id DESC, m.seq DESC' : undefined,
+    orderWithin: index.order('DESC'),
   };
 }
 

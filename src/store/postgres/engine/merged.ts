@@ -19,6 +19,25 @@ export interface Ranges {
   orderWithin?: string | undefined;
 }
 
+/**
+ * Part of an index: the columns before its number, each with the SQL of its value, and the number, which is between two.
+ * Compared as a whole, because with a condition for each column the planner would rather read an index that has only the
+ * number, with the rows of all other places in between.
+ */
+export function alongIndex(fixed: readonly (readonly [column: string, value: string])[], number: string) {
+  const columns = [...fixed.map(([column]) => column), number];
+  const place = `(${[...fixed.map(([, value]) => value), '?'].join(', ')})`;
+  return {
+    /** Binds the `?` of the values and the number that it is above, and again those and the one that it is below. */
+    condition: `(${columns.join(', ')}) > ${place} AND (${columns.join(', ')}) < ${place}`,
+    order: (direction: 'ASC' | 'DESC') => columns.map((column) => `${column} ${direction}`).join(', '),
+  };
+}
+
+/** Joins message `m` to each row of a range. `OFFSET 0` makes the planner look it up, instead of beginning with all messages. */
+export const messageOf = (seq: string) =>
+  `CROSS JOIN LATERAL (SELECT * FROM message WHERE seq = ${seq} OFFSET 0) m`;
+
 /** The first `limit` rows after `offset`. */
 export function mergedRows<Row>(db: Db, ranges: Ranges, limit: number, offset = 0): Promise<Row[]> {
   const { sql, values, places, orderWithin = ranges.order } = ranges;
