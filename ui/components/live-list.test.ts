@@ -76,15 +76,21 @@ it('reads no further by itself once a page failed, until the newest was read aga
 
 it('keeps of very many that arrived only the newest page, unless the reader is further down', async () => {
   let newest = 2;
+  let asked = 0;
+  let isSilent = false;
   let tell: ((item: Item) => void) | undefined;
   const list = openLiveList<Item>({
     idOf: ({ id }) => id,
     pageSize: 2,
-    page: async () => ({
-      Items: [newest, newest - 1].map((n) => ({ id: String(n) })),
-      HasMore: true,
-      NextCursor: String(newest - 1),
-    }),
+    page: async () => {
+      asked += 1;
+      if (isSilent) throw new Error('too much to do');
+      return {
+        Items: [newest, newest - 1].map((n) => ({ id: String(n) })),
+        HasMore: true,
+        NextCursor: String(newest - 1),
+      };
+    },
     follow(events) {
       tell = events.onItem;
       events.onOpen();
@@ -106,6 +112,15 @@ it('keeps of very many that arrived only the newest page, unless the reader is f
   list.look(0);
   expect(await arrive(1)).toBe(2);
   expect(list.snapshot()).toMatchObject({ hasMore: true, readsOn: true });
+  // A server that answers late or not is not asked again with every arrival.
+  list.look(2);
+  await arrive(6_000);
+  list.look(0);
+  isSilent = true;
+  asked = 0;
+  expect(await arrive(1)).toBe(6_003);
+  expect(await arrive(1)).toBe(6_004);
+  expect(asked).toBe(1);
   list.close();
   vi.useRealTimers();
 });

@@ -63,6 +63,8 @@ export const NOTHING_YET: ListSnapshot<never> = {
 const FLUSH_MS = 200;
 /** Where the top is looked at, of more than these only the newest page is kept, and what is older is read again where it is wanted. */
 const MOST_KEPT = 5_000;
+/** A server that did not answer is asked again behind so many more. */
+const MANY_MORE = 1_000;
 
 /** Begins at once; ends with `close`. */
 export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
@@ -78,6 +80,8 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
   let loadingMore = false;
   let arrived: Item[] = [];
   let flushing: ReturnType<typeof setTimeout> | undefined;
+  /** How long the list was when the newest page was asked for because it was too long; 0: it was answered. */
+  let askedAt = 0;
   const hidden = new Set<string>();
   const listeners = new Set<() => void>();
   const ended = new AbortController();
@@ -145,6 +149,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
       arrived = arrived.filter((item) => !inPage.has(idOf(item)));
       state = 'ready';
       error = null;
+      askedAt = 0;
     } catch (cause) {
       if (ended.signal.aborted) return;
       error = cause;
@@ -214,8 +219,10 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
     if (fresh.length === 0) return;
     known = [...fresh, ...known];
     source.onArrival?.(fresh);
-    if (isTooLong()) void readAgain();
-    else tell();
+    tell();
+    if (!isTooLong() || known.length < askedAt + MANY_MORE) return;
+    askedAt = known.length;
+    void readAgain();
   }
 
   function isTooLong(): boolean {
