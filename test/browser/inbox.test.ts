@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fileScope, type Instance, startInstance, temporaryFolder, until } from '../scenarios/harness.ts';
-import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+import { hasBrowser, openBrowser, openPage, PHONE, setHidden } from './browser.ts';
 import { SHOWN_MAILS } from './mails.ts';
 
 const rows = (page: Page) => page.getByRole('list', { name: 'Captured mail' }).getByRole('link');
@@ -240,6 +240,33 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await until('the end is reached', () => page.evaluate<boolean>(atEnd));
     await page.getByRole('link', { name: /Number 0 / }).waitFor();
     await expect.poll(() => rows(page).count()).toBeLessThan(40);
+  });
+
+  it('says that it may not be read any more, and goes on when it may', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await page.getByText('Send the first mail').waitFor();
+    const refuse = async () => {
+      await page.route('**/sandbox/stream', (route) =>
+        route.fulfill({
+          status: 403,
+          contentType: 'application/problem+json',
+          body: '{"detail":"This needs email:read"}',
+        }),
+      );
+      await setHidden(page, true);
+      await setHidden(page, false);
+      await page.getByRole('alert').getByText('This needs email:read').waitFor();
+      await page.unrouteAll();
+      await server.send({ Subject: 'Meanwhile' });
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+    };
+    await refuse();
+    await rows(page).first().waitFor();
+    await refuse();
+    await server.send({ Subject: 'As it comes' });
+    await expect.poll(() => rows(page).count()).toBe(3);
   });
 
   it('says that the server is gone, and heals when it is back', { timeout: 180_000 }, async () => {

@@ -1,6 +1,7 @@
 /** What stands in place of the rows of a list: a skeleton, nothing found, or an error with another try. */
 import { LoaderCircle, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { asksAgainAfterMs } from '../api/call.ts';
 import { Button } from './button.tsx';
 import type { ListSnapshot } from './live-list.ts';
 import { Failed } from './notice.tsx';
@@ -24,14 +25,15 @@ export function ListState<Item>(props: {
         onAgain={reload}
       />
     );
-  if (items.length === 0 && !hasMore && !loadingMore) return props.empty;
+  // Of what heals by itself the page says it.
+  const why = lost === null ? error : asksAgainAfterMs(lost) === 0 ? lost : null;
   return (
     <>
-      {props.children}
-      {error !== null && lost === null && (
+      {items.length === 0 && !hasMore && !loadingMore ? props.empty : props.children}
+      {why !== null && (
         <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-t px-4 py-1.5">
           <p role="alert" className="min-w-0 flex-1 text-bad text-xs">
-            {messageOf(error)}
+            {messageOf(why)}
           </p>
           <Button onClick={reload}>Try again</Button>
         </div>

@@ -87,24 +87,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
   const ended = new AbortController();
   let shown = snapshot();
 
-  const leave = source.follow({
-    onOpen() {
-      lost = null;
-      void readAgain();
-    },
-    onItem(item) {
-      arrived.push(item);
-      flushing ??= setTimeout(flush, FLUSH_MS);
-    },
-    onLost(cause) {
-      lost = cause instanceof ApiError ? cause : new Unreachable(cause);
-      if (state === 'loading') {
-        state = 'failed';
-        error = cause;
-      }
-      tell();
-    },
-  });
+  let leave = source.follow({ onOpen, onItem, onLost });
 
   return {
     snapshot: () => shown,
@@ -113,7 +96,11 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
       return () => listeners.delete(listener);
     },
     loadMore: () => void readMore(),
-    reload: () => void readAgain(),
+    reload() {
+      if (lost === null) return void readAgain();
+      leave();
+      leave = source.follow({ onOpen, onItem, onLost });
+    },
     look(index) {
       sight = index;
     },
@@ -135,6 +122,25 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
       clearTimeout(flushing);
     },
   };
+
+  function onOpen(): void {
+    lost = null;
+    void readAgain();
+  }
+
+  function onItem(item: Item): void {
+    arrived.push(item);
+    flushing ??= setTimeout(flush, FLUSH_MS);
+  }
+
+  function onLost(cause: unknown): void {
+    lost = cause instanceof ApiError ? cause : new Unreachable(cause);
+    if (state === 'loading') {
+      state = 'failed';
+      error = cause;
+    }
+    tell();
+  }
 
   async function readAgain(): Promise<void> {
     const before = new Set(known.map(idOf));
