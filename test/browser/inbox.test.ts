@@ -102,6 +102,30 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     );
   });
 
+  it('shows of a selection again only what could not be deleted', async () => {
+    for (const n of [1, 2, 3]) await server.send({ Subject: `Mail ${n}` });
+    const [stays] = (await server.call('GET', '/sandbox/messages')).json.Items;
+    const { page } = await openPage(browser);
+    await page.clock.install();
+    await page.goto(url);
+    await expect.poll(() => rows(page).count()).toBe(3);
+    await page.route(`**/sandbox/messages/${stays.ID}`, (route) =>
+      route.request().method() === 'DELETE'
+        ? route.fulfill({
+            status: 500,
+            contentType: 'application/problem+json',
+            body: '{"detail":"The disk is full"}',
+          })
+        : route.continue(),
+    );
+    for (const key of ['j', 'x', 'j', 'x', 'j', 'x', '#']) await page.keyboard.press(key);
+    await page.getByText('3 mails deleted').waitFor();
+    await page.clock.runFor(10_000);
+    await page.getByText('Not done: The disk is full').waitFor();
+    expect(await rows(page).allInnerTexts()).toEqual([expect.stringContaining('Mail 3')]);
+    expect((await server.call('GET', '/sandbox/messages')).json.Items).toHaveLength(1);
+  });
+
   it('shows all of a mail: preview, text, source, headers, links, files, checks, test code', async () => {
     await server.call('POST', '/email', { body: SHOWN_MAILS[2] });
     const { page, errors, requests } = await openPage(browser, {

@@ -78,11 +78,24 @@ export function useCaptures(filters: Filters, key: string): Captures {
     (ids: readonly string[]) => {
       if (list === null || ids.length === 0) return;
       list.hide(ids);
+      const there = new Set(ids);
       undoable({
         text: ids.length === 1 ? 'Deleted' : `${ids.length} mails deleted`,
         // All at once: of a page that is being closed nothing goes on behind an answer.
-        run: (leaving) => Promise.all(ids.map((id) => deleteCapture(id, leaving).catch(unlessGone))),
-        onBack: () => list.show(ids),
+        async run(leaving) {
+          const removal = async (id: string): Promise<void> => {
+            await deleteCapture(id, leaving).catch(unlessGone);
+            there.delete(id);
+          };
+          const failed = (await Promise.allSettled(ids.map(removal))).find(
+            (one) => one.status === 'rejected',
+          );
+          if (failed !== undefined) throw failed.reason;
+        },
+        onBack() {
+          list.show([...there]);
+          if (there.size < ids.length) changed();
+        },
         onDone: changed,
       });
     },
