@@ -1,5 +1,5 @@
 /** Buttons: with words, or with an icon whose words are its name and its tip. */
-import type { ComponentProps, ReactNode } from 'react';
+import type { ComponentProps, MouseEvent, ReactNode } from 'react';
 
 const SHAPES = {
   plain: 'border-line-strong bg-surface hover:bg-hover',
@@ -9,17 +9,26 @@ const SHAPES = {
   danger: 'border-bad bg-surface text-bad hover:bg-bad-fill',
 } as const;
 
-type ButtonProps = ComponentProps<'button'> & { look?: keyof typeof SHAPES };
+interface Working {
+  /** What it did last is not done yet: it does nothing, but keeps the focus, which `disabled` would take away. */
+  isBusy?: boolean;
+}
 
-export function Button({ look = 'plain', className = '', ...rest }: ButtonProps) {
+type ButtonProps = ComponentProps<'button'> & Working & { look?: keyof typeof SHAPES };
+
+export function Button({ look = 'plain', className = '', isBusy = false, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
-      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border print:hidden px-3 py-1 disabled:opacity-50 ${SHAPES[look]} ${className}`}
+      {...(isBusy ? BUSY : {})}
+      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border print:hidden px-3 py-1 disabled:opacity-50 aria-disabled:opacity-50 ${SHAPES[look]} ${className}`}
     />
   );
 }
+
+/** A form is not submitted either. */
+const BUSY = { 'aria-disabled': true, onClick: (event: MouseEvent) => event.preventDefault() };
 
 /** `label` says what it does; `keys` the key that does the same. */
 export function IconButton({
@@ -28,22 +37,25 @@ export function IconButton({
   children,
   tone = 'text-soft hover:bg-hover hover:text-ink',
   className = '',
+  isBusy = false,
   ...rest
-}: Omit<ComponentProps<'button'>, 'aria-label' | 'title'> & {
-  label: string;
-  keys?: string;
-  children: ReactNode;
-  /** Classes of its colours. */
-  tone?: string;
-}) {
+}: Omit<ComponentProps<'button'>, 'aria-label' | 'title'> &
+  Working & {
+    label: string;
+    keys?: string;
+    children: ReactNode;
+    /** Classes of its colours. */
+    tone?: string;
+  }) {
   return (
     <button
       type="button"
       {...rest}
+      {...(isBusy ? BUSY : {})}
       aria-label={label}
       {...(keys === undefined ? {} : { 'aria-keyshortcuts': keys })}
       title={keys === undefined ? label : `${label} (${keys})`}
-      className={`inline-grid size-8 shrink-0 place-items-center rounded-md print:hidden disabled:opacity-40 ${tone} ${className}`}
+      className={`inline-grid size-8 shrink-0 place-items-center rounded-md print:hidden disabled:opacity-40 aria-disabled:opacity-40 ${tone} ${className}`}
     >
       {children}
     </button>

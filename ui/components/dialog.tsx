@@ -96,7 +96,7 @@ export function DialogForm({
         {aside}
         {missing !== null && <p className="mr-auto text-soft">{missing}</p>}
         {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
-        <Button type="submit" look={look} disabled={running.isPending || missing !== null}>
+        <Button type="submit" look={look} isBusy={running.isPending} disabled={missing !== null}>
           {action}
         </Button>
       </div>

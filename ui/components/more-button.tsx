@@ -12,7 +12,7 @@ export function MoreButton({ list, children }: { list: Pages<unknown>; children:
   return (
     <div className="grid justify-items-start gap-2">
       <FormError error={list.error} />
-      <Button disabled={list.isReading} onClick={list.more}>
+      <Button isBusy={list.isReading} onClick={list.more}>
         {list.isReading ? 'Reading…' : children}
       </Button>
     </div>

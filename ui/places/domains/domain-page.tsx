@@ -42,7 +42,7 @@ export function DomainPage() {
           <Button
             className="ml-auto"
             look={isGreen(domain) ? 'plain' : 'main'}
-            disabled={live.isChecking}
+            isBusy={live.isChecking}
             onClick={live.checkNow}
           >
             <RefreshCw

@@ -60,7 +60,7 @@ export function SettingsView({
         {!isAtField && <FormError error={saving.error} />}
         {mayChange && (
           <div className="flex gap-2">
-            <Button type="submit" look="main" disabled={change === null || saving.isPending}>
+            <Button type="submit" look="main" isBusy={saving.isPending} disabled={change === null}>
               Save
             </Button>
             {change !== null && (

@@ -258,7 +258,7 @@ function ActionButton({
   });
   const isRelease = item.Kind === 'hold' || item.Kind === 'guard-rail';
   return (
-    <Button disabled={isPending} onClick={isRelease ? onRelease : () => mutate()}>
+    <Button isBusy={isPending} onClick={isRelease ? onRelease : () => mutate()}>
       {isPending ? 'Working…' : action.Label}
     </Button>
   );

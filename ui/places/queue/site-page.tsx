@@ -45,7 +45,7 @@ export function SitePage() {
           <Button onClick={() => setHolding(true)}>
             <Pause size={14} aria-hidden /> Hold…
           </Button>
-          <Button look="main" onClick={tryNow} disabled={isTrying}>
+          <Button look="main" onClick={tryNow} isBusy={isTrying}>
             <Zap size={14} aria-hidden /> Try now
           </Button>
         </div>

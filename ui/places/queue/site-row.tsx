@@ -109,7 +109,7 @@ function Actions({ row: { site } }: { row: SiteRow }) {
   const { tryNow, isTrying } = useTry(site);
   return (
     <span className="inline-flex shrink-0">
-      <IconButton label={`Try ${site} now`} onClick={tryNow} disabled={isTrying}>
+      <IconButton label={`Try ${site} now`} onClick={tryNow} isBusy={isTrying}>
         <Zap size={16} aria-hidden />
       </IconButton>
       <MoreMenu

@@ -50,7 +50,7 @@ export function ByProvider({
     <div className={`grid gap-4 ${again ? '' : 'border-line border-t pt-4'}`}>
       <FormError error={going.error ?? finishing.error} />
       {provider.Origin === location.origin ? (
-        <Button className="justify-center" disabled={isBusy} onClick={() => going.mutate()}>
+        <Button className="justify-center" isBusy={isBusy} onClick={() => going.mutate()}>
           {isBusy ? 'Signing in…' : `Sign in ${again ? 'again ' : ''}with ${provider.Name}`}
         </Button>
       ) : (

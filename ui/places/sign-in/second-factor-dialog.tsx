@@ -56,7 +56,7 @@ export function SetUpPage() {
             <p>This server requires one of everybody who signs in with a password.</p>
             <SwitchOn onDone={setRecoveryCodes} />
             <Button
-              disabled={leaving.isPending}
+              isBusy={leaving.isPending}
               onClick={() => leaving.mutate()}
               className="justify-self-start"
             >

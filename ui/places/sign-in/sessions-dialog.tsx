@@ -28,7 +28,7 @@ export default function SessionsDialog({ onClose }: { onClose(): void }) {
             {session.Current ? (
               <span className="shrink-0 text-soft">This one</span>
             ) : (
-              <Button disabled={ending.isPending} onClick={() => ending.mutate(session.SessionID)}>
+              <Button isBusy={ending.isPending} onClick={() => ending.mutate(session.SessionID)}>
                 End
               </Button>
             )}

@@ -73,7 +73,7 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
           onChange={(event) => setPassword(event.target.value)}
         />
         {code !== null && <CodeField name="code" autoFocus value={code} onValue={setCode} />}
-        <Button type="submit" look="main" disabled={signing.isPending} className="justify-center">
+        <Button type="submit" look="main" isBusy={signing.isPending} className="justify-center">
           {signing.isPending ? 'Signing in…' : 'Sign in'}
         </Button>
         <ByProvider onSession={show} />

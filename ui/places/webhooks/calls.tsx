@@ -148,7 +148,7 @@ function Again({ id, callId }: { id: number; callId: number }) {
     onError: toastError,
   });
   return (
-    <Button className="justify-self-start" disabled={isPending} onClick={() => mutate()}>
+    <Button className="justify-self-start" isBusy={isPending} onClick={() => mutate()}>
       Call again
     </Button>
   );

@@ -45,11 +45,11 @@ export function WebhookTools({
   return (
     <div className="ml-auto flex gap-2">
       {isDisabled && (
-        <Button look="main" disabled={switching.isPending} onClick={() => switching.mutate('Enabled')}>
+        <Button look="main" isBusy={switching.isPending} onClick={() => switching.mutate('Enabled')}>
           Enable
         </Button>
       )}
-      <Button disabled={isTesting} onClick={onTest}>
+      <Button isBusy={isTesting} onClick={onTest}>
         <Send size={14} aria-hidden /> Send a test
       </Button>
       <MoreMenu

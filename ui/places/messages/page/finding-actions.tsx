@@ -31,12 +31,12 @@ export function FindingActions(props: {
   return (
     <div className="flex flex-wrap items-center gap-2 empty:hidden">
       {isOnly && TRIED_AGAIN.includes(finding.status) && mayDo(me, 'email:send') && (
-        <Button disabled={isRunning} onClick={() => run(() => retried(message.MessageID))}>
+        <Button isBusy={isRunning} onClick={() => run(() => retried(message.MessageID))}>
           <RotateCw size={14} aria-hidden /> Retry now
         </Button>
       )}
       {finding.status === 'Suppressed' && mayDo(me, 'suppressions:write') && (
-        <Button disabled={isRunning} onClick={() => run(lift)}>
+        <Button isBusy={isRunning} onClick={() => run(lift)}>
           Remove from the suppression list
         </Button>
       )}

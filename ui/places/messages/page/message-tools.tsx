@@ -29,12 +29,12 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
   return (
     <>
       {has(TRIED_AGAIN) && (
-        <Button look="quiet" disabled={isRunning} onClick={() => run(() => retried(id))}>
+        <Button look="quiet" isBusy={isRunning} onClick={() => run(() => retried(id))}>
           <RotateCw size={14} aria-hidden /> Retry now
         </Button>
       )}
       {has(WAITS) && (
-        <Button look="quiet" disabled={isRunning} onClick={() => setAsks(true)}>
+        <Button look="quiet" isBusy={isRunning} onClick={() => setAsks(true)}>
           <CircleSlash size={14} aria-hidden /> Cancel…
         </Button>
       )}

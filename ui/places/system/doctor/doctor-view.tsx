@@ -39,7 +39,7 @@ export function DoctorView() {
   return (
     <>
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <Button look="main" disabled={isRunning} onClick={() => void run()}>
+        <Button look="main" isBusy={isRunning} onClick={() => void run()}>
           <Stethoscope size={14} aria-hidden /> {examined === null ? 'Check everything' : 'Check again'}
         </Button>
         {isRunning && <Progress examined={examined} />}
