@@ -396,6 +396,14 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     expect(await again(bob)).toBe('Hi {{name}}');
   });
 
+  it('opens one that has no HTML at its plain text', async () => {
+    const { page } = await open(await make({ PlainContent: 'Only text for {{name}}' }));
+    await page.getByRole('tab', { name: 'Plain text', selected: true }).waitFor();
+    await page.locator('pre').getByText('Only text for').waitFor();
+    await page.getByRole('radio', { name: 'HTML', exact: true }).click();
+    await page.getByRole('region', { name: 'Preview' }).getByText('No HTML').waitFor();
+  });
+
   it('shows a viewer the texts and what they become, and no button that would be refused', async () => {
     const id = await make({ HTMLContent: '<p>For {{name}}</p>' }, closed);
     await closed.call('PUT', `/templates/${id}`, { body: { HTMLContent: '<p>To {{name}}</p>' } });

@@ -15,7 +15,9 @@ const SIDE_BY_SIDE = '(min-width: 64rem)';
 
 export function EditView({ draft, sample, mayChange }: { draft: Draft; sample: Sample; mayChange: boolean }) {
   const isWide = useMedia(SIDE_BY_SIDE);
-  const [chosen, setTab] = useState('html');
+  const [chosen, setTab] = useState(() =>
+    draft.texts.HTMLContent === '' && draft.texts.PlainContent !== '' ? 'text' : 'html',
+  );
   const tab = isWide && chosen === 'preview' ? 'html' : chosen;
   const { rendering } = sample;
   const common = { draft, rendering, isReadOnly: !mayChange };

@@ -61,7 +61,11 @@ export function ResultPane({
         </div>
       )}
       {part === 'html' ? (
-        <DraftPreview html={data?.HTMLContent ?? ''} note="Links lead nowhere in the preview" />
+        data?.HTMLContent ? (
+          <DraftPreview html={data.HTMLContent} note="Links lead nowhere in the preview" />
+        ) : (
+          <p className="p-4 text-soft">{data !== undefined && 'No HTML: a request can give it.'}</p>
+        )
       ) : (
         <pre
           dir="auto"
