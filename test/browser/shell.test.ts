@@ -2,7 +2,7 @@
 import type { Browser, Route } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, type Instance, request, startInstance } from '../scenarios/harness.ts';
-import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+import { hasBrowser, openBrowser, openPage, PHONE, setHidden } from './browser.ts';
 
 describe.skipIf(!hasBrowser)('the dashboard', () => {
   const scope = fileScope();
@@ -60,7 +60,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     const { page } = await openPage(browser);
     await page.clock.install();
     const answer = (status: number, contentType: string) =>
-      page.route('**/api/v1/{domains,templates}?*', (route) =>
+      page.route('**/api/v1/{domains,templates,tokens}?*', (route) =>
         route.fulfill({ status, contentType, body: '{"detail":"Too much to do"}' }),
       );
     await server.call('POST', '/domains', { body: { Domain: 'example.com' } });
@@ -84,6 +84,17 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await page.getByRole('link', { name: 'Templates' }).click();
     const failed = page.getByRole('heading', { name: 'This cannot be read now' });
     await expect.poll(() => page.clock.runFor(2_000).then(() => failed.count())).toBe(1);
+    // Where the place is no list, its list says it, once.
+    await page.unrouteAll();
+    await page.getByRole('link', { name: 'Access' }).click();
+    await page.getByText('A program sends its token').waitFor();
+    await answer(502, 'text/html');
+    await setHidden(page, true);
+    await setHidden(page, false);
+    await expect
+      .poll(() => page.clock.runFor(2_000).then(() => alert.allInnerTexts()))
+      .toEqual([expect.stringContaining('not answer')]);
+    await page.getByRole('link', { name: 'Templates' }).click();
     await page.unrouteAll();
     const none = page.getByRole('heading', { name: 'No templates yet' });
     await expect.poll(() => page.clock.runFor(10_000).then(() => none.count())).toBe(1);

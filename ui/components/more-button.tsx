@@ -1,17 +1,20 @@
 /** A list that is read page by page: its rows, or what stands in their place, and below them the button that reads on. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useContext } from 'react';
+import { Unreachable } from '../api/call.ts';
 import { Button } from './button.tsx';
 import { FormError } from './field.tsx';
 import { NothingFound } from './notice.tsx';
-import { NotYet } from './page.tsx';
+import { NotYet, SaidError } from './page.tsx';
 import type { Pages } from './pages.ts';
 
-/** Reads the next page of a list, and says why it could not; nothing where there is none. */
+/** Reads the next page of a list; says why the last request failed, unless the page says all of it. */
 export function MoreButton({ list, children }: { list: Pages<unknown>; children: string }) {
-  if (!list.hasMore) return null;
+  const { error, hasMore } = list;
+  const isSaid = useContext(SaidError) === error && (error instanceof Unreachable || !hasMore);
+  if (!hasMore) return isSaid ? null : <FormError error={error} />;
   return (
     <div className="grid justify-items-start gap-2">
-      <FormError error={list.error} />
+      <FormError error={isSaid ? null : error} />
       <Button isBusy={list.isReading} onClick={list.more}>
         {list.isReading ? 'Reading…' : children}
       </Button>

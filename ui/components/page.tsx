@@ -1,11 +1,21 @@
 /** What a place of one column stands in: its title, what belongs beside it, and below it whatever scrolls. */
 import { useRouterState } from '@tanstack/react-router';
-import { type ComponentProps, type ReactNode, type UIEvent, useLayoutEffect, useRef } from 'react';
-import { isForbidden, isMissing } from '../api/call.ts';
+import {
+  type ComponentProps,
+  createContext,
+  type ReactNode,
+  type UIEvent,
+  useLayoutEffect,
+  useRef,
+} from 'react';
+import { asksAgainAfterMs, isForbidden, isMissing } from '../api/call.ts';
 import { BackLink } from './back-link.tsx';
 import { Failed, Notice } from './notice.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
 import { usePageTitle } from './page-title.ts';
+
+/** The failure that the page itself says. */
+export const SaidError = createContext<Error | null>(null);
 
 export function Page({
   title,
@@ -40,7 +50,9 @@ export function Page({
             </h1>
             {!isRefused && tools}
           </header>
-          {isRefused ? <NotYet error={error} onAgain={() => undefined} /> : children}
+          <SaidError value={asksAgainAfterMs(error) > 0 ? error : null}>
+            {isRefused ? <NotYet error={error} onAgain={() => undefined} /> : children}
+          </SaidError>
         </div>
       </div>
     </main>
