@@ -132,7 +132,7 @@ export function describeErasing({ store }: Suite): void {
     it('masks the person behind a line break or a tab, which JSON writes with a letter', async () => {
       const { seq } = await commitOne(store, {
         ...to('other@example.net'),
-        metadata: { ['to\t' + PERSON]: `one\n${PERSON}\u0001${PERSON}`, path: `C:\\n${PERSON}` },
+        metadata: { [`to\t${PERSON}`]: `one\n${PERSON}\u0001${PERSON}`, path: `C:\\n${PERSON}` },
       });
       expect(await erase([seq])).toMatchObject({ messages: 1 });
       expect(only(await messagesOf(store, { limit: 1 })).metadata).toEqual({
