@@ -75,6 +75,8 @@ export type JobOf<Kind extends JobKind> = Jobs[Kind]['job'];
 export type ResultOf<Kind extends JobKind> = Jobs[Kind]['result'];
 
 export type WorkerJob = { [Kind in JobKind]: { kind: Kind; job: JobOf<Kind> } }[JobKind];
+/** Once, when the worker can begin. */
+export type WorkerReady = { ready: true };
 export type WorkerAnswer = { ok: true; result: ResultOf<JobKind> } | { ok: false; failed: string };
 
 /** Between reading and composing, the worker asks once for the settings of the sender's domain. */

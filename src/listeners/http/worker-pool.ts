@@ -4,8 +4,8 @@
  *
  * No tenant can block others. Jobs of one tenant are done in order, those of several in turn; one tenant uses at most
  * `maxWorkers` threads, and one more thread is kept for tenants that use none. A job that takes longer than
- * `deadlineMs` is ended with its thread and answered with `request-too-complex`; time in which the worker waits for our
- * answer does not count. If the queue is full, a job is refused with 503, because every waiting body uses megabytes.
+ * `deadlineMs` is ended with its thread and answered with `request-too-complex`; the start of the thread, and time in which
+ * the worker waits for our answer, do not count. If the queue is full, a job is refused with 503, because every waiting body uses megabytes.
  * Threads start with the first job and end with `close()`; a thread that dies only loses its own job.
  */
 import { Worker } from 'node:worker_threads';
@@ -20,6 +20,7 @@ import type {
   PersonalReply,
   ResultOf,
   WorkerAnswer,
+  WorkerReady,
 } from './worker-messages.ts';
 
 /** The settings of a message's domain. */
@@ -64,6 +65,8 @@ interface Waiting {
 interface Seat {
   worker: Worker;
   current: Waiting | null;
+  /** Whether the thread has loaded what it needs. */
+  isReady: boolean;
   deadline: Timer | null;
 }
 
@@ -151,7 +154,7 @@ export function createWorkerPool(
   function give(seat: Seat, waiting: Waiting): void {
     seat.current = waiting;
     seat.worker.ref();
-    restartDeadline(seat, waiting);
+    if (seat.isReady) restartDeadline(seat, waiting);
     const { kind } = waiting;
     const { body } = waiting.job as { body?: Uint8Array };
     // Only bytes that fill their buffer can be transferred instead of copied.
@@ -162,11 +165,16 @@ export function createWorkerPool(
 
   function hire(): Seat | null {
     if (seats.size > options.maxWorkers) return null;
-    const seat: Seat = { worker: new Worker(entry), current: null, deadline: null };
+    const seat: Seat = { worker: new Worker(entry), current: null, isReady: false, deadline: null };
     seats.add(seat);
     seat.worker.unref();
-    seat.worker.on('message', (answer: WorkerAnswer | PersonalQuestion) => {
+    seat.worker.on('message', (answer: WorkerReady | WorkerAnswer | PersonalQuestion) => {
       const done = seat.current;
+      if ('ready' in answer) {
+        seat.isReady = true;
+        if (done !== null) restartDeadline(seat, done);
+        return;
+      }
       if ('asks' in answer) {
         if (done !== null) void answerTo(seat, done, answer);
         return;

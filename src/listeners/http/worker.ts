@@ -36,6 +36,7 @@ import type {
   SplitBatch,
   WorkerAnswer,
   WorkerJob,
+  WorkerReady,
 } from './worker-messages.ts';
 
 const compiled = createCompiledCache({ maxTemplates: 20, maxBytes: 8 * 1024 * 1024 });
@@ -56,6 +57,7 @@ if (port !== null) {
     const answer = await run(message, ask);
     port.postMessage(answer, answer.ok ? transferable(answer.result) : []);
   });
+  port.postMessage({ ready: true } satisfies WorkerReady);
 }
 
 type Ask = (asks: PersonalFacts) => Promise<PersonalOptions | null>;
