@@ -123,9 +123,6 @@ function rendered(job: RenderJob): RenderedTemplate {
 /** Divides a batch into its messages as JSON texts, in which long content ids keep all digits. */
 function split(job: JobOf<'split'>): SplitBatch {
   const text = bodyText(job.body);
-  if (text === null) {
-    return { ok: false, problems: [{ name: 'json-malformed', message: 'The body is not valid UTF-8' }] };
-  }
   const object = parseJsonObject(quoteLongContentIds(text));
   if (object === null) {
     return { ok: false, problems: [{ name: 'json-malformed', message: jsonProblem(text, BATCH_LIST) }] };
@@ -140,9 +137,8 @@ function split(job: JobOf<'split'>): SplitBatch {
 }
 
 async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
-  const parsed = parseEmailBody(job.body);
-  if (!parsed.ok) return parsed;
-  const named = job.template === undefined ? namedTemplate(parsed.object) : null;
+  const { object, withExactIds } = parseEmailBody(job.body);
+  const named = job.template === undefined ? namedTemplate(object) : null;
   if (named !== null) return { ok: 'needs-template', named, body: job.body };
   const template = foundTemplate(job.template);
   if (template !== null && template !== undefined && 'problem' in template) {
@@ -155,7 +151,7 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
     nowMs: job.dateMs,
     template,
   };
-  const read = readEmailObject(parsed.object, job.limits, options, parsed.withExactIds);
+  const read = readEmailObject(object, job.limits, options, withExactIds);
   if (!read.ok) return read;
   const { submission, warnings, ignored, review } = read;
   const { fromDomain, lane, headers } = submission;

@@ -16,6 +16,13 @@ describe('bodyText', () => {
     const body = Buffer.from(JSON.stringify({ HTMLContent: '<a href="[,{\\">, '.repeat(300_000) }));
     expect(bodyText(body)).toBe(body.toString());
   });
+
+  it('says in what a body is written that is not UTF-8', () => {
+    const utf16 = Buffer.from('\ufeff{"a":1}', 'utf16le');
+    expect(() => bodyText(utf16)).toThrow('The body is in UTF-16; write it in UTF-8');
+    expect(() => bodyText(utf16.swap16())).toThrow('The body is in UTF-16; write it in UTF-8');
+    expect(() => bodyText(Buffer.from('{"a":"\u00e9"}', 'latin1'))).toThrow('The body is not valid UTF-8');
+  });
 });
 
 describe('jsonProblem', () => {

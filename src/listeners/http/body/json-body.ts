@@ -1,6 +1,6 @@
 /**
- * Reads the bytes of a request body as a JSON object: UTF-8 with or without a byte order mark. Invalid UTF-8, malformed
- * JSON and anything except an object at the top give null. Deep nesting is harmless: neither the parser nor any reader
+ * Reads the bytes of a request body as a JSON object: UTF-8 with or without a byte order mark. Malformed JSON and anything
+ * except an object at the top give null. Deep nesting is harmless: neither the parser nor any reader
  * here is recursive. Too many values are refused before they are parsed.
  */
 import { isUtf8 } from 'node:buffer';
@@ -13,16 +13,21 @@ const MAX_VALUES = 1_000_000;
 const [QUOTE, COMMA, LIST, OBJECT, BACKSLASH] = Buffer.from('",[{\\');
 
 /**
- * The text of the body without its byte order mark, or null if it is not UTF-8. Throws AppError request-too-complex if it has
- * more than a million values.
+ * The text of the body without its byte order mark. Throws AppError json-malformed if it is not UTF-8, and request-too-complex
+ * if it has more than a million values.
  */
-export function bodyText(body: Uint8Array): string | null {
+export function bodyText(body: Uint8Array): string {
   if (body.length > MAX_VALUES && hasTooManyValues(body)) {
     throw new AppError('request-too-complex', {
       message: 'The body has more than a million values; divide it',
     });
   }
-  if (!isUtf8(body)) return null;
+  if (!isUtf8(body)) {
+    // PowerShell writes files so.
+    const isUtf16 = (body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff);
+    const message = isUtf16 ? 'The body is in UTF-16; write it in UTF-8' : 'The body is not valid UTF-8';
+    throw new AppError('json-malformed', { message });
+  }
   const start = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
   return Buffer.from(body.buffer, body.byteOffset + start, body.byteLength - start).toString('utf8');
 }

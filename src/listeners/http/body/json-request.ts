@@ -73,7 +73,6 @@ function listIn({ shape }: z.ZodObject): string | undefined {
 function objectOf(body: Uint8Array, mayBeEmpty: boolean, list: string | undefined): JsonObject {
   if (mayBeEmpty && body.length === 0) return {};
   const text = bodyText(body);
-  if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
   const object = parseJsonObject(text);
   if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text, list) });
   return object;

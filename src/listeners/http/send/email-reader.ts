@@ -113,10 +113,7 @@ export function createEmailReader(
 
 /** Throws AppError json-malformed. */
 export function parseBody(body: Uint8Array, list?: string): ParsedBody {
-  const parsed = parseEmailBody(body, list);
-  if (!parsed.ok) throw new AppError(parsed.problems);
-  const { object, withExactIds } = parsed;
-  return { object, withExactIds, bytes: () => body };
+  return { ...parseEmailBody(body, list), bytes: () => body };
 }
 
 /**

@@ -5,7 +5,7 @@
  * come out in that order; the sender domain, sizes and suppressions are acceptance's to judge, not this file's.
  */
 import { didYouMean } from '../../../lib/closest.ts';
-import { ERRORS, type Problem } from '../../../lib/errors.ts';
+import { AppError, ERRORS, type Problem } from '../../../lib/errors.ts';
 import { SUBMISSION_DEFAULTS, type Submission } from '../../../model/submission.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../body/json-body.ts';
 import { type JsonObject, readProperties } from '../body/json-properties.ts';
@@ -78,31 +78,31 @@ function withHints(problems: readonly Problem[], unknown: readonly UnknownMember
   });
 }
 
-/** Reads one request. `body`: the raw, inflated bytes; they are not kept, attachments are decoded copies. */
+/**
+ * Reads one request. `body`: the raw, inflated bytes; they are not kept, attachments are decoded copies. Throws as
+ * `parseEmailBody`.
+ */
 export function readEmailRequest(
   body: Uint8Array,
   limits: EmailLimits,
   options: EmailReadOptions,
 ): EmailRead {
-  const parsed = parseEmailBody(body);
-  return parsed.ok ? readEmailObject(parsed.object, limits, options, parsed.withExactIds) : parsed;
+  const { object, withExactIds } = parseEmailBody(body);
+  return readEmailObject(object, limits, options, withExactIds);
 }
 
-/** The body as JSON, and the second reading that `readEmailObject` may ask for. `list` as for `jsonProblem`. */
+/**
+ * The body as JSON, and the second reading that `readEmailObject` may ask for. `list` as for `jsonProblem`. Throws AppError
+ * json-malformed and request-too-complex.
+ */
 export function parseEmailBody(
   body: Uint8Array,
   list?: string,
-):
-  | { ok: true; object: JsonObject; withExactIds: () => JsonObject | null }
-  | { ok: false; problems: readonly [Problem, ...Problem[]] } {
+): { object: JsonObject; withExactIds: () => JsonObject | null } {
   const text = bodyText(body);
-  if (text === null) {
-    return { ok: false, problems: [{ name: 'json-malformed', message: 'The body is not valid UTF-8' }] };
-  }
   const object = parseJsonObject(text);
-  if (object === null)
-    return { ok: false, problems: [{ name: 'json-malformed', message: jsonProblem(text, list) }] };
-  return { ok: true, object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)) };
+  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text, list) });
+  return { object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)) };
 }
 
 /**
