@@ -141,6 +141,21 @@ export function describeErasing({ store }: Suite): void {
       });
     });
 
+    it('masks the person in a URL', async () => {
+      const encoded = encodeURIComponent(PERSON);
+      const { seq } = await commitOne(store, {
+        ...to(PERSON),
+        metadata: {
+          page: `https://x.example/?a=${encoded}&b=%3C${encoded}%3E&c=jo${encoded}&d=x%2B${encoded}`,
+        },
+      });
+      expect(await erase([seq])).toMatchObject({ messages: 1 });
+      const masked = 'erased@erased.invalid';
+      expect(only(await messagesOf(store, { limit: 1 })).metadata).toEqual({
+        page: `https://x.example/?a=${masked}&b=%3C${masked}%3E&c=jo${encoded}&d=x%2B${encoded}`,
+      });
+    });
+
     it('goes through very many events in portions, wherever the person stands in them', async () => {
       const own = await send('other@example.net');
       const [deliveryId = 0] = own.ids;

@@ -15,13 +15,17 @@ export const NOT_ERASED = `d.address <> '${ERASED}'`;
 /** A text without the address. */
 export type Mask = (text: string) => string;
 
-/** What may stand before an address: also an escape of JSON, whose last letter belongs to no word. */
-const BEFORE = String.raw`(?<=^|[^\p{L}\p{N}._+-]|(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[0-3][\da-f]))`;
+/** What may stand before an address: also an escape of JSON or of a URL, whose last letter belongs to no word. */
+const BEFORE = String.raw`(?<=^|[^\p{L}\p{N}._+-]|(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[0-3][\da-f])|%(?:[01]|2(?![bde])|3(?=[a-f]))[\da-f])`;
 
-/** Replaces a whole address in any case; in `joann@…`, `ann@…` is not replaced. */
+/** Replaces a whole address in any case, also as a URL has it (`ann%40…`); in `joann@…`, `ann@…` is not replaced. */
 export function maskOf(key: string): Mask {
-  const escaped = key.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  const pattern = new RegExp(`${BEFORE}${escaped}(?![\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])`, 'giu');
+  const address = Array.from(key.toWellFormed(), (letter) => {
+    const plain = letter.replace(/[.*+?^${}()|[\]\\]/, '\\$&');
+    const encoded = encodeURIComponent(letter);
+    return encoded === letter ? plain : `(?:${plain}|${encoded})`;
+  }).join('');
+  const pattern = new RegExp(`${BEFORE}${address}(?![\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])`, 'giu');
   return (text) => text.replace(pattern, ERASED);
 }
 
