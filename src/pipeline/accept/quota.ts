@@ -13,7 +13,7 @@ export function quotaExceeded(
   message: NewMessage,
 ): AppError {
   const count = chargedRecipients(message);
-  const allowed = `${domain} may send to ${max} recipients ${perPeriod(period)}`;
+  const allowed = `${domain} may send to ${max} ${max === 1 ? 'recipient' : 'recipients'} ${perPeriod(period)}`;
   if (max > 0 && count > max) {
     const text = `${allowed}, and this message has ${count}; send it to fewer at once`;
     return new AppError('recipients-total', { message: text });
