@@ -206,7 +206,7 @@ const RECIPIENT_WITH = (and: string) =>
 /** What is asked of one recipient, `d`, whatever its state. */
 function recipientFilter({ to, recipientDomain }: MessageFilter): Filter {
   const filter = createFilter();
-  // Compared first, because it takes a third of the time.
+  // Compared first, because it takes a third of the time. In the collation of the column, case does not change the length.
   filter.when('octet_length(d.address) = ?', to === undefined ? undefined : Buffer.byteLength(to));
   filter.when('lower(d.address) = lower(?::text COLLATE "C")', to);
   filter.when("split_part(d.address, '@', -1) = ?", recipientDomain);
