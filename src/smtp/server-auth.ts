@@ -1,18 +1,26 @@
 /**
- * The exchange of AUTH PLAIN (RFC 4616) and AUTH LOGIN, without checking the credentials. Takes the initial response or
- * null, then line after line; returns prompts and finally the credentials, or the reply that ends the exchange. Base64
- * is read strictly, so that each password has one encoding.
+ * The authentication of one session (RFC 4954), and the exchanges of AUTH PLAIN (RFC 4616) and AUTH LOGIN, without checking the
+ * credentials. An exchange takes the initial response or null, then line after line; it returns prompts and finally the
+ * credentials, or the reply that ends it. Base64 is read strictly, so that each password has one encoding.
  */
-import { REPLIES } from './server-reply.ts';
-import type { AuthAttempt, ServerReply } from './server-types.ts';
+import type { Clock } from '../lib/clock.ts';
+import { REPLIES, reply } from './server-reply.ts';
+import type {
+  AuthAttempt,
+  ServerAnswer,
+  ServerHandler,
+  ServerReply,
+  ServerSessionOptions,
+  SessionFacts,
+} from './server-types.ts';
 
-export type AuthStep =
+type AuthStep =
   /** `text`: what follows `334 `, base64 or empty. */
   | { kind: 'prompt'; text: string }
   | { kind: 'attempt'; attempt: AuthAttempt }
   | { kind: 'refused'; reply: ServerReply };
 
-export interface AuthExchange {
+interface AuthExchange {
   /** The next response of the peer, still in base64. */
   next(response: string): AuthStep;
 }
@@ -20,6 +28,73 @@ export interface AuthExchange {
 const USERNAME_PROMPT = 'VXNlcm5hbWU6';
 const PASSWORD_PROMPT = 'UGFzc3dvcmQ6';
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+interface ServerAuth {
+  /** MAIL needs a login, and there was none. */
+  isMissing(): boolean;
+  isAuthenticated(): boolean;
+  /** The next line belongs to an exchange. */
+  isOpen(): boolean;
+  begin(mechanism: string, initial: string | null, facts: SessionFacts, inTransaction: boolean): ServerAnswer;
+  /** The next line of the exchange, or why it is none, which ends the exchange. */
+  continue(line: string | ServerReply, facts: SessionFacts): ServerAnswer;
+  /** The login no longer counts. */
+  forget(): void;
+  /** When somebody must have logged in (monotonic); infinite: never, or somebody has. */
+  dueMs(): number;
+}
+
+export function createServerAuth(
+  { clock, handler }: { clock: Clock; handler: ServerHandler },
+  { auth, limits }: ServerSessionOptions,
+): ServerAuth {
+  let exchange: AuthExchange | null = null;
+  let isAuthenticated = false;
+  let failures = 0;
+  let dueMs = auth?.required === true ? clock.monotonicMs() + limits.loginMs : Number.POSITIVE_INFINITY;
+
+  return {
+    isMissing: () => auth?.required === true && !isAuthenticated,
+    isAuthenticated: () => isAuthenticated,
+    isOpen: () => exchange !== null,
+    begin(mechanism, initial, facts, inTransaction) {
+      if (auth === null) return REPLIES.notOffered;
+      if (!facts.esmtp) return REPLIES.wrongOrder;
+      if (isAuthenticated) return REPLIES.loginAlready;
+      if (inTransaction) return REPLIES.inTransaction;
+      if (facts.tls === null && !auth.plainText) return REPLIES.tlsFirst;
+      const begun = beginAuth(mechanism, initial);
+      if (begun === null) return REPLIES.mechanism;
+      exchange = begun.exchange;
+      return take(begun.first, facts);
+    },
+    continue(line, facts) {
+      if (exchange === null) return null;
+      return take(typeof line === 'string' ? exchange.next(line) : refused(line), facts);
+    },
+    forget() {
+      isAuthenticated = false;
+    },
+    dueMs: () => dueMs,
+  };
+
+  function take(step: AuthStep, facts: SessionFacts): ServerAnswer {
+    if (step.kind === 'prompt') return reply(334, '', step.text);
+    exchange = null;
+    return step.kind === 'refused' ? step.reply : check(step.attempt, facts);
+  }
+
+  async function check(attempt: AuthAttempt, facts: SessionFacts): Promise<ServerReply> {
+    const verdict = (await handler.onAuth(attempt, facts)) ?? REPLIES.loggedIn;
+    if (verdict.code < 300) {
+      isAuthenticated = true;
+      dueMs = Number.POSITIVE_INFINITY;
+      return verdict;
+    }
+    failures += verdict.code >= 500 ? 1 : 0;
+    return failures < limits.maxAuthFailures ? verdict : { ...verdict, close: true };
+  }
+}
 
 /** Begins an exchange; null for an unknown mechanism. */
 export function beginAuth(

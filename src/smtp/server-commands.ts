@@ -1,7 +1,7 @@
 /**
  * Command lines of untrusted peers: from the octets of one line to a command with checked arguments, or the reply that
  * refuses it (RFC 5321 §4.1, and the extensions' parameters). One pass; nothing is guessed. An argument cannot contain
- * a second command, because `commandText` refuses control characters.
+ * a second command, because `lineText` refuses control characters.
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 import { parseAddress } from '../mail/address.ts';
@@ -19,10 +19,14 @@ export type Command =
 type PathResult<T> = { ok: true; value: T } | { ok: false; reply: ServerReply };
 
 /** RFC 5321 §4.5.3.1.4 says 512 and the extensions add to it; legitimate commands are far shorter. */
-export const MAX_COMMAND_BYTES = 2048;
+const MAX_COMMAND_BYTES = 2048;
 /** RFC 4954 §4.3: the length of an AUTH line without its CRLF. */
 export const MAX_AUTH_BYTES = 12_288;
 
+/** A peer that continues after this much of a line, or this much more than twice a message, does not intend to end. */
+export const MAX_ENDLESS_BYTES = 64 * 1024;
+
+const CR = 13;
 const MAX_NAME_CHARS = 255;
 const MAX_ENVID_CHARS = 100;
 const MAX_ORCPT_CHARS = 500;
@@ -42,8 +46,21 @@ const FOREIGN = new Set([
 ]);
 const NOT_OFFERED = new Set(['EXPN', 'SEND', 'SOML', 'SAML', 'TURN', 'ETRN', 'ATRN', 'BURL']);
 
+/**
+ * A line of a command, or of a login, as text; or why it is refused. `line`: with its end, cut if it is longer than allowed;
+ * `length`: its real length.
+ */
+export function lineText(line: Uint8Array, length: number, isLogin: boolean): string | ServerReply {
+  if (length > MAX_AUTH_BYTES + 2) return isLogin ? REPLIES.authLineTooLong : REPLIES.lineTooLong;
+  if (line[line.length - 2] !== CR) return REPLIES.bareLineEnd;
+  const text = commandText(line.subarray(0, line.length - 2));
+  if (text === null) return REPLIES.notText;
+  const isLong = length > MAX_COMMAND_BYTES && !isLogin && !/^AUTH /i.test(text);
+  return isLong ? REPLIES.lineTooLong : text;
+}
+
 /** A line without its CRLF as text; null if it contains a control character or is not UTF-8. */
-export function commandText(line: Uint8Array): string | null {
+function commandText(line: Uint8Array): string | null {
   let ascii = true;
   for (const octet of line) {
     if (octet < 32 || octet === 127) return null;

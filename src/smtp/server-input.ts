@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { MAX_AUTH_BYTES } from './server-commands.ts';
 import type { DataReader } from './server-data.ts';
 
-interface ServerInput {
+export interface ServerInput {
   push(chunk: Uint8Array): void;
   /** Something was received and not read. */
   hasMore(): boolean;

@@ -18,6 +18,9 @@ export interface ServerReply {
   readonly name?: string;
 }
 
+/** What a line, or more of a message, is answered; null: nothing yet. */
+export type ServerAnswer = ServerReply | Promise<ServerReply> | null;
+
 /** MAIL: the sender and its parameters. */
 export interface MailFrom {
   /** null: the null sender `<>` (RFC 5321 §4.5.5). */
@@ -91,11 +94,13 @@ export interface ServerHandler {
    * A command of a transaction or a login was refused, by the answers above or by the protocol; `from`: the sender of
    * its MAIL. `connection`: the peer began with TLS where it may not, without it where it must, or with HTTP.
    */
-  onRefused?(
-    command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'connection',
-    reply: ServerReply,
-    from: MailFrom | null,
-  ): void;
+  onRefused?(command: AnsweredCommand['command'], reply: ServerReply, from: MailFrom | null): void;
+}
+
+/** What a reply answers, where its refusal is reported. */
+export interface AnsweredCommand {
+  readonly command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'connection';
+  readonly from: MailFrom | null;
 }
 
 /** What the session needs of its connection. */

@@ -158,13 +158,7 @@ import { readReport } from '../../src/policy/sandbox/spamd.ts';
 import { isCleanText, isSafePath } from '../../src/smtp/command-guard.ts';
 import { createReplyReader, enhancedCodeOf } from '../../src/smtp/reply.ts';
 import { beginAuth } from '../../src/smtp/server-auth.ts';
-import {
-  commandText,
-  decodeXtext,
-  parseCommand,
-  parseMail,
-  parseRcpt,
-} from '../../src/smtp/server-commands.ts';
+import { decodeXtext, lineText, parseCommand, parseMail, parseRcpt } from '../../src/smtp/server-commands.ts';
 
 /** Does everything that one reader does with a text. */
 export type Reader = (text: string) => unknown;
@@ -668,8 +662,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
     createReplyReader().push(Buffer.from(`250-${text.replaceAll('\n', '\r\n250-')}\r\n250 x\r\n`)),
   'smtp/reply.ts enhancedCodeOf': enhancedCodeOf,
   'smtp/server-auth.ts beginAuth': (text) => beginAuth('PLAIN', Buffer.from(text).toString('base64')),
-  'smtp/server-commands.ts commandText': (text) => commandText(bytes(text)),
   'smtp/server-commands.ts decodeXtext': decodeXtext,
+  'smtp/server-commands.ts lineText': (text) => lineText(bytes(`${text}\r\n`), text.length, true),
   'smtp/server-commands.ts parseCommand': parseCommand,
   'smtp/server-commands.ts parseMail': (text) =>
     [text, `FROM:<${text}>`, `FROM:<a@b.example> ENVID=${text}`].map((each) =>
