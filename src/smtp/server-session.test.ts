@@ -221,7 +221,7 @@ describe('a command out of place or malformed', () => {
 });
 
 describe('limits of a transaction', () => {
-  it('answer the recipient that is one too many with 452 4.5.3', async () => {
+  it('answer recipients that are too many with 452 4.5.3, and end the connection after a thousand', async () => {
     const driver = await greeted({ limits: { maxRecipients: 2 } });
     await driver.say('MAIL FROM:<a@example.com>\r\n');
     const output = await driver.say(
@@ -230,6 +230,10 @@ describe('limits of a transaction', () => {
     expect(codes(output)).toEqual(['250 2.1.5', '250 2.1.5', '452 4.5.3']);
     await driver.say('DATA\r\nx\r\n.\r\n');
     expect(driver.messages[0]?.to).toHaveLength(2);
+    const endless = codes(await driver.say(ENVELOPE + 'RCPT TO:<b@example.net>\r\n'.repeat(2000)));
+    expect(endless.slice(-2)).toEqual(['452 4.5.3', '421 4.7.0']);
+    expect(endless).toHaveLength(1004);
+    expect(driver.closed).toBe(true);
   });
 
   it('refuse a message that grows too large, and go on after it', async () => {

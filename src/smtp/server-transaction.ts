@@ -40,6 +40,9 @@ const DATA_FAULTS: Readonly<Record<Exclude<DataFault, 'long-line' | 'too-large'>
   'no-room': REPLIES.noRoom,
 };
 
+/** Recipients above the limit of one transaction that a client may send before it reads the answers. */
+const MAX_EXCESS_RECIPIENTS = 1000;
+
 export function createServerTransaction(
   { clock, handler }: { clock: Clock; handler: ServerHandler },
   { limits, dsn, minLabels, memory }: ServerSessionOptions,
@@ -47,6 +50,7 @@ export function createServerTransaction(
   let from: MailFrom | null = null;
   let recipients: RcptTo[] = [];
   let refusedRecipients = 0;
+  let excessRecipients = 0;
   let arriving: { envelope: ServerEnvelope; reader: DataReader; startedMs: number } | null = null;
 
   return {
@@ -63,7 +67,10 @@ export function createServerTransaction(
         refusedRecipients += 1;
         return parsed.reply;
       }
-      if (recipients.length >= limits.maxRecipients) return REPLIES.tooManyRecipients;
+      if (recipients.length >= limits.maxRecipients) {
+        excessRecipients += 1;
+        return excessRecipients > MAX_EXCESS_RECIPIENTS ? REPLIES.tooManyErrors : REPLIES.tooManyRecipients;
+      }
       return askFor(parsed.value, { from, recipients }, facts);
     },
     data() {
@@ -130,6 +137,7 @@ export function createServerTransaction(
     from = null;
     recipients = [];
     refusedRecipients = 0;
+    excessRecipients = 0;
     arriving?.reader.release();
     arriving = null;
   }
