@@ -55,6 +55,22 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)('reads each message of %s in its turn',
   client.destroy();
 });
 
+it('closes a connection after a broken record', async () => {
+  const secureContext = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
+  const [near, far] = duplexPair();
+  const fault = vi.fn<(error: Error) => void>();
+  const server = beginTls(
+    far as Socket,
+    { secureContext },
+    (work) => work(),
+    () => near.write('EHLO a.test\r\n'),
+  );
+  server.on('error', fault);
+  connect({ socket: near, rejectUnauthorized: false }).on('error', () => undefined);
+  await expect.poll(() => far.destroyed).toBe(true);
+  expect(fault).toHaveBeenCalledOnce();
+});
+
 it.each(['request', 'end of the handshake'])(
   'reads the %s that waits for its turn before the end',
   async (from) => {

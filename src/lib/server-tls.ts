@@ -56,6 +56,8 @@ export function beginTls(
   // After what came before the end, which may complete the handshake.
   socket.once('end', left);
   socket.once('close', () => plain.destroy());
+  // A broken record: Node leaves a socket open that no tls.Server made. Its alert is written within this turn.
+  socket.on('_tlsError', (error: Error) => void setImmediate(() => socket.destroy(error)));
   socket.once('secure', () => {
     socket.off('end', left);
     secured(socket);
