@@ -55,6 +55,42 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)('reads each message of %s in its turn',
   client.destroy();
 });
 
+it('reads what comes at once in pieces of 16 KiB, each in its turn', async () => {
+  const secureContext = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
+  const [near, far] = duplexPair();
+  let turns = 0;
+  let got = 0;
+  let isSecure = false;
+  const turn = (work: () => void) => {
+    turns += 1;
+    work();
+  };
+  const server = beginTls(far as Socket, { secureContext }, turn, () => {
+    isSecure = true;
+  });
+  server.on('data', ({ length }) => {
+    got += length;
+  });
+  const held: Buffer[] = [];
+  const carrier = new Duplex({
+    read: () => undefined,
+    write(chunk, _encoding, done) {
+      if (isSecure) held.push(chunk);
+      else near.write(chunk);
+      done();
+    },
+  });
+  near.on('data', (chunk) => void carrier.push(chunk));
+  const client = connect({ socket: carrier, rejectUnauthorized: false });
+  await expect.poll(() => isSecure).toBe(true);
+  await new Promise((resolve) => void client.write(Buffer.alloc(60_000), resolve));
+  turns = 0;
+  near.write(Buffer.concat(held));
+  await expect.poll(() => got).toBe(60_000);
+  expect(turns).toBe(4);
+  server.destroy();
+});
+
 it('closes a connection after a broken record', async () => {
   const secureContext = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
   const [near, far] = duplexPair();
