@@ -12,7 +12,7 @@ const FOLDERS =
 /** They take texts of this program: what builds the parts, the routes and the documents of the interface. */
 const BUILDERS =
   /^listeners\/http\/(?:openapi|reference|answer-schemas\.ts|send\/reading\.ts)|\.ts (?:create|open)\w+$|(?:Routes?|Operations?)$/;
-/** It reads a field of POST /email: readEmailRequest, which is in the table, gives every field its value. */
+/** It reads a field of POST /email: readEmailObject, which is in the table, gives every field its value. */
 const FIELD_READER = /: Reading\b/;
 const EXPORT =
   /^export (?:async )?function\*? (\w+)(?:<[^>]{0,100}>)?\(([^)]{0,800}(?:\([^)]{0,200}\)[^)]{0,400}){0,3})\)/gm;
@@ -20,10 +20,8 @@ const TAKES = /\b(?:string|Uint8Array|Buffer|unknown|JsonObject|MimePart|RawPart
 
 /** Reason → the functions, without their folder. */
 const EXCUSED: Readonly<Record<string, readonly string[]>> = {
-  'called by readEmailRequest, readTemplate or readRender, which give them every field': [
+  'called by readEmailObject, readTemplate or readRender, which give them every field': [
     'listeners/http/send/batch-envelope.ts readBatchEnvelope',
-    'listeners/http/send/read-email.ts parseEmailBody',
-    'listeners/http/send/read-email.ts readEmailObject',
     'listeners/http/body/json-properties.ts propertyTable',
     'listeners/http/body/json-properties.ts isJsonObject',
     'listeners/http/body/json-properties.ts readProperties',

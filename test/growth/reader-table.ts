@@ -31,7 +31,7 @@ import {
 import { parseBody } from '../../src/listeners/http/send/email-reader.ts';
 import { FIELD_NAMES } from '../../src/listeners/http/send/fields.ts';
 import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/send/limits.ts';
-import { readEmailRequest } from '../../src/listeners/http/send/read-email.ts';
+import { parseEmailBody, readEmailObject } from '../../src/listeners/http/send/read-email.ts';
 import { unknownMembers } from '../../src/listeners/http/send/unknown-members.ts';
 import {
   readRender,
@@ -297,8 +297,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
     quoteLongContentIds(text),
     quoteLongContentIds(`{"Attachments":[{"ContentId":${text}`),
   ],
-  'listeners/http/send/read-email.ts readEmailRequest': (text) =>
-    readEmailRequest(bytes(JSON.stringify(email(text))), DEFAULT_EMAIL_LIMITS, EMAIL_OPTIONS),
+  'listeners/http/send/read-email.ts parseEmailBody': (text) =>
+    readEmailObject(parseEmailBody(bytes(JSON.stringify(email(text)))), DEFAULT_EMAIL_LIMITS, EMAIL_OPTIONS),
   'listeners/http/send/unknown-members.ts unknownMembers': (text) =>
     unknownMembers({ [text]: 1 }, propertyTable(['From', 'PlainContent']), 25),
   'listeners/http/body/json-body.ts bodyText': (text) => bodyText(bytes(text)),

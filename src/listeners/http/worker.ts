@@ -137,8 +137,8 @@ function split(job: JobOf<'split'>): SplitBatch {
 }
 
 async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
-  const { object, withExactIds } = parseEmailBody(job.body);
-  const named = job.template === undefined ? namedTemplate(object) : null;
+  const parsed = parseEmailBody(job.body);
+  const named = job.template === undefined ? namedTemplate(parsed.object) : null;
   if (named !== null) return { ok: 'needs-template', named, body: job.body };
   const template = foundTemplate(job.template);
   if (template !== null && template !== undefined && 'problem' in template) {
@@ -151,7 +151,7 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
     nowMs: job.dateMs,
     template,
   };
-  const read = readEmailObject(object, job.limits, options, withExactIds);
+  const read = readEmailObject(parsed, job.limits, options);
   if (!read.ok) return read;
   const { submission, warnings, ignored, review } = read;
   const { fromDomain, lane, headers } = submission;

@@ -12,11 +12,10 @@ import type { MessageId } from '../../../model/message.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { Acceptance, AcceptRequest } from '../../../pipeline/accept/acceptance.ts';
 import { sharersOf } from '../../../policy/access/rights.ts';
-import type { JsonObject } from '../body/json-properties.ts';
 import type { StoredTemplates } from '../templates/stored-templates.ts';
 import type { PersonalLookUp, WorkerPool } from '../worker-pool.ts';
 import type { EmailLimits } from './limits.ts';
-import { type EmailRemarks, parseEmailBody, readEmailObject } from './read-email.ts';
+import { type EmailRemarks, type ParsedEmail, parseEmailBody, readEmailObject } from './read-email.ts';
 import { FillElsewhere } from './template-fields.ts';
 
 export interface EmailReaderOptions {
@@ -27,10 +26,7 @@ export interface EmailReaderOptions {
   workerThresholdBytes: number;
 }
 
-/** A body that is JSON. `withExactIds`: the same with long content ids as text. */
-export interface ParsedBody {
-  object: JsonObject;
-  withExactIds(): JsonObject | null;
+export interface ParsedBody extends ParsedEmail {
   /** The same as octets, for a worker. */
   bytes(): Uint8Array;
 }
@@ -70,16 +66,16 @@ export function createEmailReader(
   return {
     isLarge: (body) => body.length > options.workerThresholdBytes,
 
-    async read(caller, { object, withExactIds, bytes }, wish) {
-      const template = await deps.templates.forRequest(caller, object);
+    async read(caller, parsed, wish) {
+      const template = await deps.templates.forRequest(caller, parsed.object);
       const rules = { ...wish, blockedExtensions, nowMs: deps.clock.now(), template };
       try {
-        const found = readEmailObject(object, options.limits, rules, withExactIds);
+        const found = readEmailObject(parsed, options.limits, rules);
         if (!found.ok) throw new AppError(found.problems);
         return found;
       } catch (error) {
         // A small request may name a large template, or loop over a list many times.
-        if (error instanceof FillElsewhere) return readLarge(caller, bytes(), wish);
+        if (error instanceof FillElsewhere) return readLarge(caller, parsed.bytes(), wish);
         throw error;
       }
     },

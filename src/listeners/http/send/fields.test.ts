@@ -10,7 +10,7 @@ import type { ErrorName } from '../../../lib/errors.ts';
 import { createComponents } from '../openapi/components.ts';
 import { EMAIL_EXAMPLE, emailSchema, FIELD_NAMES } from './fields.ts';
 import { DEFAULT_EMAIL_LIMITS } from './limits.ts';
-import { readEmailRequest } from './read-email.ts';
+import { parseEmailBody, readEmailObject } from './read-email.ts';
 
 const limits = { ...DEFAULT_EMAIL_LIMITS, maxContentBytes: 200 };
 const components = createComponents();
@@ -61,7 +61,7 @@ const READER_ONLY: ReadonlySet<ErrorName> = new Set<ErrorName>([
 ]);
 
 const read = (body: unknown) =>
-  readEmailRequest(Buffer.from(JSON.stringify(body)), limits, {
+  readEmailObject(parseEmailBody(Buffer.from(JSON.stringify(body))), limits, {
     strict: false,
     blockedExtensions: new Set(),
     nowMs: NOW,

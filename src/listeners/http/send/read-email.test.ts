@@ -5,7 +5,7 @@ import { AppError, ERRORS } from '../../../lib/errors.ts';
 import { SUBMISSION_DEFAULTS } from '../../../model/submission.ts';
 import { decodeBase64 } from './attachments.ts';
 import { DEFAULT_EMAIL_LIMITS } from './limits.ts';
-import { type EmailRead, readEmailRequest } from './read-email.ts';
+import { type EmailRead, parseEmailBody, readEmailObject } from './read-email.ts';
 
 const OPTIONS = { strict: false, blockedExtensions: new Set<string>(), nowMs: 1_790_000_000_000 };
 const MAIL = {
@@ -18,13 +18,13 @@ const MAIL = {
 const FILE = { Content: 'aGk=', Type: 'text/plain', Filename: 'a.txt', Disposition: 'attachment' };
 
 const read = (value: unknown, options = OPTIONS) =>
-  readEmailRequest(Buffer.from(JSON.stringify(value)), DEFAULT_EMAIL_LIMITS, options);
+  readEmailObject(parseEmailBody(Buffer.from(JSON.stringify(value))), DEFAULT_EMAIL_LIMITS, options);
 const readText = (text: string) => readBytes(Buffer.from(text));
 
 /** What is no JSON throws its problem. */
 function readBytes(bytes: Uint8Array): EmailRead {
   try {
-    return readEmailRequest(bytes, DEFAULT_EMAIL_LIMITS, OPTIONS);
+    return readEmailObject(parseEmailBody(bytes), DEFAULT_EMAIL_LIMITS, OPTIONS);
   } catch (thrown) {
     if (thrown instanceof AppError) return { ok: false, problems: thrown.problems };
     throw thrown;
@@ -496,7 +496,7 @@ describe('hostile input', () => {
   ])('takes %s with little work', (_name, part) => {
     const body = Buffer.from(JSON.stringify({ ...MAIL, ...part }));
     const ms = cpuMsOf(() =>
-      check(readEmailRequest(body, DEFAULT_EMAIL_LIMITS, { ...OPTIONS, strict: true })),
+      check(readEmailObject(parseEmailBody(body), DEFAULT_EMAIL_LIMITS, { ...OPTIONS, strict: true })),
     );
     expect(ms).toBeLessThan(3_000);
   });

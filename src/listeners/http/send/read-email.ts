@@ -19,6 +19,13 @@ import { contentWarnings, ignoredNames } from './review.ts';
 import { applyTemplate, type Fields, type FoundTemplate, TEMPLATE_FIELDS } from './template-fields.ts';
 import { MAX_IGNORED, type UnknownMember, unknownMembers } from './unknown-members.ts';
 
+/** A body that is JSON. */
+export interface ParsedEmail {
+  object: JsonObject;
+  /** The same with long integer content ids as text. Asked only where such a number occurs: clients send 64-bit hashes. */
+  withExactIds(): JsonObject | null;
+}
+
 export interface EmailReadOptions {
   /** Unknown properties are refused (`Prefer: handling=strict`, RFC 7240). */
   strict: boolean;
@@ -79,42 +86,23 @@ function withHints(problems: readonly Problem[], unknown: readonly UnknownMember
 }
 
 /**
- * Reads one request. `body`: the raw, inflated bytes; they are not kept, attachments are decoded copies. Throws as
- * `parseEmailBody`.
+ * The body as JSON. `list` as for `jsonProblem`. Throws AppError json-malformed and
+ * request-too-complex.
  */
-export function readEmailRequest(
-  body: Uint8Array,
-  limits: EmailLimits,
-  options: EmailReadOptions,
-): EmailRead {
-  const { object, withExactIds } = parseEmailBody(body);
-  return readEmailObject(object, limits, options, withExactIds);
-}
-
-/**
- * The body as JSON, and the second reading that `readEmailObject` may ask for. `list` as for `jsonProblem`. Throws AppError
- * json-malformed and request-too-complex.
- */
-export function parseEmailBody(
-  body: Uint8Array,
-  list?: string,
-): { object: JsonObject; withExactIds: () => JsonObject | null } {
+export function parseEmailBody(body: Uint8Array, list?: string): ParsedEmail {
   const text = bodyText(body);
   const object = parseJsonObject(text);
   if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text, list) });
   return { object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)) };
 }
 
-/**
- * Reads one request that is parsed already. `withExactIds` gives the same object with long integer content ids as
- * text; it is asked only where such a number occurs (clients send 64-bit hashes).
- */
+/** Reads one request that is parsed already. */
 export function readEmailObject(
-  object: JsonObject,
+  parsed: ParsedEmail,
   limits: EmailLimits,
   options: EmailReadOptions,
-  withExactIds: () => JsonObject | null = () => null,
 ): EmailRead {
+  const { object } = parsed;
   const { strict } = options;
   const problems = createProblemList();
   const late = createProblemList();
@@ -122,7 +110,7 @@ export function readEmailObject(
     late.add(name, `/${segment}`, message),
   );
   if (hasUnsafeContentId(values[ATTACHMENTS])) {
-    const exact = withExactIds();
+    const exact = parsed.withExactIds();
     if (exact !== null)
       values[ATTACHMENTS] = readProperties(exact, FIELD_NAMES, false, () => {})[ATTACHMENTS];
   }
@@ -153,7 +141,7 @@ export function readEmailObject(
   function review(taken: Submission): EmailWarning[] {
     const again = strict
       ? null
-      : readEmailObject(object, limits, { ...options, strict: true, review: false }, withExactIds);
+      : readEmailObject(parsed, limits, { ...options, strict: true, review: false });
     return [...ignoredNames(again?.ok === false ? again.problems : []), ...contentWarnings(taken)];
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_EMAIL_LIMITS } from './limits.ts';
-import { readEmailObject } from './read-email.ts';
+import { parseEmailBody, readEmailObject } from './read-email.ts';
 
 const NOW = 1_790_000_000_000;
 const DAY = 86_400_000;
@@ -15,7 +15,11 @@ const MAIL = {
 
 function read(fields: object, strict = false) {
   const options = { strict, blockedExtensions: new Set<string>(), nowMs: NOW };
-  const result = readEmailObject({ ...MAIL, ...fields }, DEFAULT_EMAIL_LIMITS, options);
+  const result = readEmailObject(
+    parseEmailBody(Buffer.from(JSON.stringify({ ...MAIL, ...fields }))),
+    DEFAULT_EMAIL_LIMITS,
+    options,
+  );
   if (!result.ok) return { problems: result.problems.map(({ name, field }) => `${name} ${field ?? ''}`) };
   const { sendAt, expiresAt, metadata } = result.submission;
   return { sendAt, expiresAt, metadata };
