@@ -205,7 +205,7 @@ export const AREAS: readonly Area[] = [
         : name === 'listeners/returns'
           ? [CLASSIFIER, ...LISTENER_BASE]
           : name === 'listeners/dashboard'
-            ? []
+            ? ['lib']
             : LISTENER_BASE,
   })),
   {

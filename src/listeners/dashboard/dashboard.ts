@@ -12,21 +12,12 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import type { PlainAnswer, PlainRequest, PlainRoute } from '../../lib/plain-route.ts';
 
-export interface DashboardAnswer {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  body: string | Uint8Array;
-}
+type Answer = Required<PlainAnswer>;
 
-/** A route at the root of the listener's port. */
-export interface DashboardRoute {
-  method: 'GET';
-  path: string;
-  handle(request: {
-    params: Readonly<Record<string, string>>;
-    header(name: string): string | undefined;
-  }): DashboardAnswer;
+interface DashboardRoute extends PlainRoute {
+  handle(request: Pick<PlainRequest, 'params' | 'header'>): Answer;
 }
 
 /** First segments of the page's own URLs: `router.tsx` of the dashboard has the same. */
@@ -78,7 +69,7 @@ const NOT_BUILT =
 export interface Dashboard {
   routes: readonly DashboardRoute[];
   /** For an address that nothing is at; null where a program asks, or nothing was built. */
-  missingPage(header: (name: string) => string | undefined): DashboardAnswer | null;
+  missingPage(header: PlainRequest['header']): Answer | null;
 }
 
 /** `folder` may be missing; `publicUrl` is called for each request. */
@@ -118,7 +109,7 @@ export function createDashboard(folder: string, publicUrl: () => string): Dashbo
     },
   };
 
-  function page(header: (name: string) => string | undefined): DashboardAnswer {
+  function page(header: PlainRequest['header']): Answer {
     const caching = { 'cache-control': 'no-cache' };
     if (index !== undefined) return sent(index, header, caching);
     return {
@@ -128,7 +119,7 @@ export function createDashboard(folder: string, publicUrl: () => string): Dashbo
     };
   }
 
-  function preview(img: string): DashboardAnswer {
+  function preview(img: string): Answer {
     return {
       status: 200,
       headers: {
@@ -143,7 +134,7 @@ export function createDashboard(folder: string, publicUrl: () => string): Dashbo
     };
   }
 
-  function whereTheApiIs(): DashboardAnswer {
+  function whereTheApiIs(): Answer {
     const api = `${publicUrl()}/api/v1`;
     return {
       status: 200,
@@ -156,9 +147,9 @@ export function createDashboard(folder: string, publicUrl: () => string): Dashbo
 /** The smallest form of a file that the client accepts. */
 function sent(
   file: BuiltFile,
-  header: (name: string) => string | undefined,
+  header: PlainRequest['header'],
   more: Readonly<Record<string, string>>,
-): DashboardAnswer {
+): Answer {
   const headers = {
     ...{ ...SECURE, ...more, 'content-type': file.type, etag: file.etag },
     vary: 'accept, accept-encoding',
@@ -179,7 +170,7 @@ function names(ifNoneMatch: string | undefined, etag: string): boolean {
   return tags.includes(etag) || tags.includes('*');
 }
 
-function missing(): DashboardAnswer {
+function missing(): Answer {
   return {
     status: 404,
     headers: { 'content-type': 'text/plain; charset=utf-8' },

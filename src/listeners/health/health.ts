@@ -5,6 +5,7 @@
  */
 import { CHALLENGE_HEADER, PROOF_HEADER } from '../../lib/data-files.ts';
 import { AppError } from '../../lib/errors.ts';
+import type { PlainAnswer, PlainRequest, PlainRoute } from '../../lib/plain-route.ts';
 import type { Access } from '../../policy/access/access.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 import { requireAllDomains, requireScope } from '../../policy/access/rights.ts';
@@ -27,28 +28,8 @@ export interface HealthDeps {
   metricsFrom: readonly string[];
 }
 
-interface HealthRequest {
-  header(name: string): string | undefined;
-  /** The peer's address, also behind a trusted proxy. */
-  ip: string;
-}
-
-interface HealthAnswer {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  body: string;
-}
-
-export interface HealthRoute {
-  method: 'GET';
-  path: string;
-  /** Answered also while the listener stops. */
-  whileStopping: true;
-  handle(request: HealthRequest): Promise<HealthAnswer>;
-}
-
 /** The three routes, from the root. */
-export function createHealthRoutes(deps: HealthDeps): readonly HealthRoute[] {
+export function createHealthRoutes(deps: HealthDeps): readonly PlainRoute[] {
   // For the matcher, an empty list would mean any address.
   const isNamed = deps.metricsFrom.length === 0 ? () => false : createIpMatcher(deps.metricsFrom);
   return [
@@ -78,7 +59,7 @@ export function createHealthRoutes(deps: HealthDeps): readonly HealthRoute[] {
   ];
 }
 
-function route(path: string, handle: HealthRoute['handle']): HealthRoute {
+function route(path: string, handle: PlainRoute['handle']): PlainRoute {
   return { method: 'GET', path, whileStopping: true, handle };
 }
 
@@ -92,18 +73,18 @@ async function readyChecks(deps: HealthDeps): Promise<readonly ReadyCheck[]> {
 }
 
 /** Throws AppError token-missing, token-invalid or scope-missing. */
-async function requireOperator(deps: HealthDeps, request: HealthRequest): Promise<void> {
+async function requireOperator(deps: HealthDeps, request: PlainRequest): Promise<void> {
   const caller = await deps.access.authenticate(request.header('authorization'), request.ip);
   requireScope(caller, 'admin');
   requireAllDomains(caller);
 }
 
 /** A proxy forwards requests of others, so its own address does not count. */
-function isForwarded(request: HealthRequest): boolean {
+function isForwarded(request: PlainRequest): boolean {
   return (request.header('x-forwarded-for') ?? request.header('forwarded')) !== undefined;
 }
 
-function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): HealthAnswer {
+function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): PlainAnswer {
   return {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },

@@ -5,6 +5,7 @@
 
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { PlainAnswer, PlainRequest, PlainRoute } from '../../lib/plain-route.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
 import type { Lane } from '../../model/message.ts';
@@ -34,7 +35,6 @@ import type { ConfigAnswer, SubmissionPort } from './answer-schemas.ts';
 import type { CreateOnce } from './create-once.ts';
 import type { WithKey } from './idempotency.ts';
 import type { Traffic } from './operations/traffic.ts';
-import type { ApiAnswer, PlainRoute } from './route.ts';
 import type { CaptureFeed } from './sandbox/capture-feed.ts';
 import type { CapturedReader } from './sandbox/captured-reader.ts';
 import type { NearestCaptures } from './sandbox/sandbox-nearest.ts';
@@ -130,7 +130,7 @@ export interface HttpDeps {
   /** Mounted at the root of the same port: health, tracking, dashboard. */
   routes?: readonly PlainRoute[];
   /** For an address that nothing is at: a page for people; null where a program asks. */
-  missingPage?(header: (name: string) => string | undefined): ApiAnswer | null;
+  missingPage?(header: PlainRequest['header']): PlainAnswer | null;
 }
 
 /** What the operations share inside this listener. */

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ByteBudget } from '../../lib/byte-budget.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
+import type { PlainRoute } from '../../lib/plain-route.ts';
 import type { FairTurns } from '../../lib/turns.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
@@ -15,7 +16,7 @@ import { type Asking, type Callers, NOBODY } from './callers.ts';
 import type { HttpOptions } from './deps.ts';
 import type { createErrorAnswers } from './error-answers.ts';
 import { contextOf, ipOf, ownerOf } from './request-facts.ts';
-import { type ApiAnswer, type ApiRoute, BASE, type PlainRoute, SMALL_BODY_BYTES } from './route.ts';
+import { type ApiAnswer, type ApiRoute, BASE, SMALL_BODY_BYTES } from './route.ts';
 import type { RunningRequests } from './running-requests.ts';
 
 interface MountDeps {

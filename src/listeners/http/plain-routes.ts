@@ -4,9 +4,10 @@
  */
 import { ERRORS, isErrorName } from '../../lib/errors.ts';
 import { escapeHtml } from '../../lib/escape-html.ts';
+import type { PlainAnswer, PlainRoute } from '../../lib/plain-route.ts';
 import type { Access } from '../../policy/access/access.ts';
 import { referenceRoutes } from './reference/routes.ts';
-import { type ApiAnswer, type ApiRoute, BASE, type PlainRoute, refuse } from './route.ts';
+import { type ApiRoute, BASE, refuse } from './route.ts';
 
 /** `publicUrl` is called for each request. */
 export function plainRoutes(
@@ -39,7 +40,7 @@ const CSP =
  * The page behind each `type` link of an error body: a few lines of HTML from the error registry, without scripts or any
  * content of a request. Throws AppError not-found for an unknown name.
  */
-function problemPage(name: string): ApiAnswer {
+function problemPage(name: string): PlainAnswer {
   if (!isErrorName(name)) throw refuse('not-found');
   const facts = ERRORS[name];
   const text = escapeHtml(facts.text);

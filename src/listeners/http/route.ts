@@ -3,9 +3,9 @@
  * and a function from a request to an answer. `operation()` makes it from typed values. Refusals are thrown as
  * `AppError`; the server turns them into answers.
  */
-import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { AppError, type ErrorName, type Problem } from '../../lib/errors.ts';
+import type { PlainAnswer } from '../../lib/plain-route.ts';
 import { wellFormedJson } from '../../lib/well-formed-json.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope } from '../../model/token.ts';
@@ -42,12 +42,7 @@ export interface ApiRequest {
 /** Why a waiting request ends: the reason of its signal. */
 export type RequestEnd = 'gone' | 'stopping';
 
-export interface ApiAnswer {
-  status: number;
-  /** A list is sent as so many headers of that name. */
-  headers?: Readonly<Record<string, string | string[]>>;
-  /** A text is JSON unless the headers say otherwise. A stream is read as fast as the client takes it. */
-  body: string | Uint8Array | Readable;
+export interface ApiAnswer extends PlainAnswer {
   /** The person who has just signed in, by a request without a caller. */
   caller?: Caller;
   /** For the audit: settings that the request named, as `Name=value`. */
@@ -119,28 +114,6 @@ export function needsAllDomains({
   limitedTokens,
 }: Pick<ApiRoute, 'scope' | 'limitedTokens'>): boolean {
   return scope === 'admin' && limitedTokens !== true;
-}
-
-/** A route without our authentication, at the root of the same port (health, keys, tracking). */
-export interface PlainRoute {
-  method: 'GET' | 'POST';
-  /** From the root, e.g. `/healthz`. */
-  path: string;
-  /** Answered also while the listener stops (health). */
-  whileStopping?: boolean;
-  /** Octets of a request body; default: the listener's own limit. */
-  maxBodyBytes?: number;
-  handle(request: {
-    /** HEAD is given to the route of GET. */
-    method: string;
-    /** The requested host, without the port, also behind a trusted proxy. */
-    host: string;
-    params: Readonly<Record<string, string>>;
-    query: ReadonlyMap<string, string>;
-    header(name: string): string | undefined;
-    body: Uint8Array;
-    ip: string;
-  }): Promise<ApiAnswer> | ApiAnswer;
 }
 
 export function json(value: unknown, status = 200, headers?: Readonly<Record<string, string>>): ApiAnswer {

@@ -20,10 +20,10 @@ import {
 import { createTestCa } from '../../../test/fakes/test-certificates.ts';
 import { longestTurnMs, shortestTurnMs } from '../../../test/fakes/thread-cpu.ts';
 import { systemClock } from '../../lib/clock.ts';
+import type { PlainRoute } from '../../lib/plain-route.ts';
 import { openCertificates } from '../../lib/server-certificates.ts';
 import { PRESETS } from '../../model/token.ts';
 import type { HttpOptions } from './deps.ts';
-import type { PlainRoute } from './route.ts';
 import { recordingAcceptance, startListener, tokenMemory } from './test-support.ts';
 
 const HOST = 'mail.test';

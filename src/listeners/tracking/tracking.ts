@@ -12,32 +12,10 @@
  */
 import { isIP } from 'node:net';
 import { AppError } from '../../lib/errors.ts';
+import type { PlainAnswer, PlainRequest, PlainRoute } from '../../lib/plain-route.ts';
 import { type PersonalPurpose, type PersonalTokens, targetDigest } from '../../mail/personal-token.ts';
 import type { ReaderFacts, Visitor } from '../../pipeline/events/reader-facts.ts';
 import { ASK_PAGE, DONE_PAGE, LATER_PAGE, TOO_OLD_PAGE, UNKNOWN_PAGE } from './pages.ts';
-
-export interface TrackingRequest {
-  method: string;
-  /** As requested, without the port, also behind a trusted proxy. */
-  host: string;
-  params: Readonly<Record<string, string>>;
-  header(name: string): string | undefined;
-  ip: string;
-}
-
-export interface TrackingAnswer {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  body: string | Uint8Array;
-}
-
-/** A route at the root of the listener's port. */
-export interface TrackingRoute {
-  method: 'GET' | 'POST';
-  path: string;
-  maxBodyBytes: number;
-  handle(request: TrackingRequest): Promise<TrackingAnswer> | TrackingAnswer;
-}
 
 export interface TrackingDeps {
   tokens: PersonalTokens;
@@ -60,7 +38,7 @@ const COMMON = {
 } as const;
 
 /** The routes, from the root. */
-export function createTrackingRoutes({ tokens, facts, publicUrl }: TrackingDeps): readonly TrackingRoute[] {
+export function createTrackingRoutes({ tokens, facts, publicUrl }: TrackingDeps): readonly PlainRoute[] {
   return [
     route('GET', '/o/:token', (request) => {
       const found = read(request, 'o', request.params.token ?? '', '');
@@ -115,7 +93,7 @@ export function createTrackingRoutes({ tokens, facts, publicUrl }: TrackingDeps)
     }),
   ];
 
-  function read(request: TrackingRequest, purpose: PersonalPurpose, token: string, digest: string) {
+  function read(request: PlainRequest, purpose: PersonalPurpose, token: string, digest: string) {
     const host = request.host.toLowerCase().replace(/\.$/, '');
     const bound = host === '' ? null : tokens.parse({ purpose, host, digest }, token);
     if (bound !== null) return bound;
@@ -130,7 +108,7 @@ export function createTrackingRoutes({ tokens, facts, publicUrl }: TrackingDeps)
   }
 }
 
-function route(method: 'GET' | 'POST', path: string, handle: TrackingRoute['handle']): TrackingRoute {
+function route(method: PlainRoute['method'], path: string, handle: PlainRoute['handle']): PlainRoute {
   return { method, path, maxBodyBytes: MAX_BODY_BYTES, handle };
 }
 
@@ -143,15 +121,15 @@ function targetOf(encoded: string): string | null {
   return VISIBLE_ASCII.test(target) && URL.canParse(target) ? target : null;
 }
 
-function visitorOf(request: TrackingRequest): Visitor {
+function visitorOf(request: PlainRequest): Visitor {
   return { ip: request.ip, userAgent: request.header('user-agent') ?? '' };
 }
 
-function unknown(): TrackingAnswer {
+function unknown(): PlainAnswer {
   return htmlPage(404, UNKNOWN_PAGE);
 }
 
-function htmlPage(status: number, body: string, more: Readonly<Record<string, string>> = {}): TrackingAnswer {
+function htmlPage(status: number, body: string, more: Readonly<Record<string, string>> = {}): PlainAnswer {
   return {
     status,
     headers: {

@@ -3,8 +3,9 @@
  * with this server's address, …/docs a page made from it. Each is made once, when it is first asked for, and as bytes: a
  * text would be copied for each client that reads slowly.
  */
+import type { PlainRoute } from '../../../lib/plain-route.ts';
 import { openApiDocument } from '../openapi/document.ts';
-import type { ApiRoute, PlainRoute } from '../route.ts';
+import type { ApiRoute } from '../route.ts';
 import { type ReferencePage, referencePage } from './page.ts';
 
 /** The three routes. `publicUrl` is asked when a request comes, because a port may be free until then. */
