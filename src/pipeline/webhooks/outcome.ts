@@ -89,14 +89,14 @@ export function settleTry(
   return settlement;
 }
 
-/** The lease is released unchanged: no try was made. */
-export function giveBack(call: ClaimedCall, now: number, dueAt: number): CallSettlement {
+/** The lease is released unchanged, because no try was made; the call is due again after `delayMs`. */
+export function giveBack(call: ClaimedCall, now: number, delayMs = 0): CallSettlement {
   return {
     callId: call.id,
     epoch: call.epoch,
     webhookId: call.webhook.id,
     state: 'pending',
-    dueAt,
+    dueAt: now + delayMs,
     tryNumber: 0,
     at: now,
     responseCode: 0,
