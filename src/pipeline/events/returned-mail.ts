@@ -9,19 +9,13 @@
  * if the store is unavailable; any other error is a bug, and the message stays where it is. Anybody can send such mail,
  * so a message is read and verified once, however many targets it has, and other work runs in between.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createTurns, type Turn } from '../../lib/turns.ts';
-import { namesUpFrom } from '../../mail/address-text.ts';
-import { type FeedbackReport, readAttachedComplaint, readFeedbackReport } from '../../mail/arf.ts';
-import { parseAuthor } from '../../mail/author-field.ts';
+import { type FeedbackReport, readAttachedComplaint } from '../../mail/arf.ts';
 import { answersBySubject, autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
-import { readTextBounce, withReasonsOf } from '../../mail/bounce-text.ts';
-import { type KeyLookup, verifyDkim } from '../../mail/dkim-verify.ts';
-import { type DsnReport, readDsn } from '../../mail/dsn.ts';
-import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
+import type { MimePart } from '../../mail/mime-tree.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import { expiryOf } from '../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../store/store.ts';
@@ -30,19 +24,16 @@ import type { ReturnFact, ReturnResult, ReturnSubject } from '../../store/topics
 import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
 import type { Classifier } from '../deliver/outcome/classifier/classify.ts';
 import { createAttribution } from './attribution.ts';
-import { type BounceReport, bounceFact, byAddress, cut, type MakeEvent } from './bounce-fact.ts';
-import { takeDmarcReport } from './dmarc-reports.ts';
+import { type BounceReport, bounceFact, cut, type MakeEvent } from './bounce-fact.ts';
 import type { ReturnTarget, TokenTarget } from './return-target.ts';
+import {
+  type Contents,
+  type ContentsDeps,
+  contentsOf,
+  KeysAway,
+  type ReturnedMail,
+} from './returned-contents.ts';
 import type { ReturnMetrics } from './returns-metrics.ts';
-
-interface ReturnedMail {
-  targets: readonly ReturnTarget[];
-  /** null: the null sender. */
-  envelopeFrom: string | null;
-  /** As received, with CRLF line ends. */
-  bytes: Uint8Array;
-  receivedAt: number;
-}
 
 /** What happens to the message itself. */
 export type Disposition =
@@ -57,13 +48,10 @@ export interface ReturnedMailReader {
   take(mail: ReturnedMail): Promise<Disposition>;
 }
 
-export interface ReturnedMailDeps {
+export interface ReturnedMailDeps extends ContentsDeps {
   store: Store;
   tokens: ReturnPathTokens;
   classifier: Pick<Classifier, 'classify'>;
-  /** Looks up DKIM keys of senders of reports. */
-  keys: KeyLookup;
-  clock: Clock;
   random: Random;
   log: Logger;
   metrics: ReturnMetrics;
@@ -71,42 +59,22 @@ export interface ReturnedMailDeps {
   eventsStored(): void;
 }
 
-/** What a mail says: each is read when it is first asked for, once, however many targets the mail has. */
-interface Contents {
-  mime: MimePart;
-  feedback(): Promise<FeedbackReport | null>;
-  /** A report of RFC 3464. */
-  dsn(): Promise<DsnReport | null>;
-  /** That, or a bounce written for people. */
-  bounce(): Promise<BounceReport | null>;
-  /** The provider that signed it, by its first valid signature; null: none. */
-  signer(): Promise<string | null>;
-  /** Stores what it says as a DMARC report; null, or why it says nothing. */
-  dmarcReport(): Promise<string | null>;
-}
-
-/** Octets of a message that are read; the rest is attachments and returned contents. */
-const MAX_READ_BYTES = 512 * 1024;
 /** A far server may report before our own result is stored; no transaction takes longer than this. */
 const UNDER_WAY_MS = 15 * 60_000;
-/** After this time a signature whose key could not be looked up does not count. */
-const KEYS_AWAITED_MS = 15 * 60_000;
 /** Recipients of one report that are recorded together. */
 const PORTION = 64;
 const BY_MAIL = 'Opted out by mail';
-/** Domains of signatures of providers that send complaints. */
-const FEEDBACK_SIGNERS: ReadonlySet<string> = new Set(['arf.mail.yahoo.com']);
 const COMPLAINTS: ReadonlySet<string> = new Set(['abuse', 'complaint']);
 const OPT_OUTS: ReadonlySet<string> = new Set(['opt-out', 'opt-out-list']);
 
 export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailReader {
-  const { store, classifier, keys, clock, random, log, metrics, eventsStored } = deps;
+  const { store, classifier, clock, random, log, metrics, eventsStored } = deps;
   const attribute = createAttribution(deps);
 
   return {
     async take(mail) {
       const turn = createTurns(clock);
-      const contents = contentsOf(mail, turn);
+      const contents = contentsOf(deps, mail, turn);
       let result: Disposition = { kind: 'done' };
       const about: ReturnTarget[] = [];
       for (const target of mail.targets) {
@@ -121,44 +89,6 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       return result;
     },
   };
-
-  function contentsOf({ bytes, receivedAt }: ReturnedMail, turn: Turn): Contents {
-    const once = <Result>(read: () => Result | Promise<Result>): (() => Promise<Result>) => {
-      const inItsTurn = async () => {
-        await turn();
-        return read();
-      };
-      let result: Promise<Result> | null = null;
-      return () => (result ??= inItsTurn());
-    };
-    const mime = readMime(bytes.subarray(0, MAX_READ_BYTES));
-    const dsn = once(() => readDsn(mime));
-    const textBounce = once(() => readTextBounce(mime));
-    return {
-      mime,
-      feedback: once(() => readFeedbackReport(mime)),
-      dsn,
-      bounce: once(async () => {
-        const fields = await dsn();
-        const report = fields === null ? await textBounce() : withReasonsOf(mime, fields);
-        return report === null ? null : byAddress(report);
-      }),
-      signer: once(() => signedBy(FEEDBACK_SIGNERS)),
-      dmarcReport: once(() => {
-        const reporter = async () => (await signedBy(domainsAbove(mime))) ?? '';
-        return takeDmarcReport({ store, clock }, { mime, turn, signedBy: reporter });
-      }),
-    };
-
-    /** The first of these domains by which there is a valid signature. While that cannot be known, the mail waits. */
-    async function signedBy(domains: ReadonlySet<string>): Promise<string | null> {
-      const verdicts = await verifyDkim(bytes, { domains, lookUp: keys, nowMs: clock.now(), turn });
-      const valid = verdicts.find(({ result }) => result === 'pass');
-      const isUnknown = valid === undefined && verdicts.some(({ result }) => result === 'unknown');
-      if (isUnknown && clock.now() - receivedAt < KEYS_AWAITED_MS) throw new KeysAway();
-      return valid?.domain ?? null;
-    }
-  }
 
   async function takeFor(
     target: ReturnTarget,
@@ -392,16 +322,7 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
   }
 }
 
-/** The domain of the author and those above it: a signature of one of them is aligned, as DMARC asks by default. */
-function domainsAbove(mime: MimePart): ReadonlySet<string> {
-  const found = parseAuthor(fieldOf(mime, 'from') ?? '');
-  return new Set(found.ok ? namesUpFrom(found.author.address.domain) : []);
-}
-
 const DONE: Disposition = { kind: 'done' };
-
-/** No answer of the DNS about the keys of signatures. */
-class KeysAway extends Error {}
 
 function laterWithoutKeys(err: unknown): Disposition {
   if (err instanceof KeysAway) return { kind: 'later', about: [] };
