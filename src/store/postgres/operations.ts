@@ -9,7 +9,6 @@ import * as callPortions from './call-portions.ts';
 import * as calls from './calls.ts';
 import * as captureChanges from './capture-changes.ts';
 import * as captures from './captures.ts';
-import * as causes from './causes.ts';
 import { COMMON } from './common.ts';
 import type { Read, Write } from './engine/operation.ts';
 import * as erasing from './erasing.ts';
@@ -33,7 +32,6 @@ const GATHERED = {
   ...calls,
   ...captureChanges,
   ...captures,
-  ...causes,
   ...erasing,
   ...events,
   ...messages,

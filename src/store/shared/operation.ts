@@ -48,11 +48,18 @@ export interface Db {
   /** No event up to this number appears any more. */
   safeEventSeq(): Work<number>;
   filter(): Filter<ColumnValue>;
+  /** Given rows as a table: its text, whose values are bound where it stands. It also has `place`, the order of the rows. */
+  rows(name: string, columns: GivenColumns): { from: string; values: ColumnValue[] };
   /** Numbers of those names that exist; undefined in = undefined out (no filter). */
   nameIds(texts: readonly string[] | undefined): Work<number[] | undefined>;
   /** The first rows of several ranges of one index. */
   merged<Found>(ranges: Ranges, limit: number): Work<Found[]>;
 }
+
+/** By name: the type of a column, and its values in the order of the rows. Texts are without NUL. */
+export type GivenColumns = Readonly<
+  Record<string, { int8: readonly number[] } | { int2: readonly number[] } | { text: readonly string[] }>
+>;
 
 export interface Ranges {
   /** Without conditions. */

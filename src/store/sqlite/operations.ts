@@ -8,7 +8,6 @@ import * as accept from './acceptance.ts';
 import * as callPortions from './call-portions.ts';
 import * as calls from './calls.ts';
 import * as captures from './captures.ts';
-import * as causes from './causes.ts';
 import { COMMON } from './common.ts';
 import type { LongRead, Read, Write } from './engine/operation.ts';
 import * as erasing from './erasing.ts';
@@ -31,7 +30,6 @@ const GATHERED = {
   ...callPortions,
   ...calls,
   ...captures,
-  ...causes,
   ...erasing,
   ...events,
   ...messages,

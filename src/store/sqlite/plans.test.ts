@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
+import { MEMBERS_SQL } from '../shared/rows/causes.ts';
 import { DUE_FACTS_SQL } from '../shared/rows/notices.ts';
 import { WAITING_CALLS_SQL } from './call-portions.ts';
 import { DUE_HOOKS_SQL, REPLAYED_SQL } from './calls.ts';
-import { MEMBERS_SQL } from './causes.ts';
 import type { Connection } from './engine/connection.ts';
 import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
@@ -93,9 +93,10 @@ describe('query plans over a long queue', () => {
   });
 
   it('finds the members of a cause along its index, in the order of their ids', () => {
-    const plan = planOf(MEMBERS_SQL, 1, 0, 0, 20);
-    expect(plan[0]).toBe('SEARCH d USING INDEX delivery_cause (cause_id=? AND state=? AND rowid>?)');
-    expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
+    const steps = planOf(MEMBERS_SQL, 1, 0, 20).filter((step) => step.startsWith('SEARCH'));
+    const range = 'SEARCH delivery USING INDEX delivery_cause (cause_id=? AND state=? AND rowid>?)';
+    expect(steps.slice(0, 3)).toEqual([range, range, range]);
+    expect(steps.slice(3).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
   });
 
   it('finds the cause of a message by the message, not by all members of the cause', () => {

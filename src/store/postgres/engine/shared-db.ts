@@ -1,6 +1,7 @@
 /** What operations that both engines have in common work on (`../../shared/operation.ts`), over a connection. */
 import type { Db as SharedDb } from '../../shared/operation.ts';
 import { awaited } from '../../shared/work.ts';
+import { int2s, int8s, texts } from './arrays.ts';
 import type { Db, Value } from './db.ts';
 import { createSharedFilter } from './filter.ts';
 import { mergedRows } from './merged.ts';
@@ -19,6 +20,17 @@ export function sharedDb(db: Db, { horizon }: Pick<Shared, 'horizon'>): SharedDb
     storedId: (id) => (isId(id) ? id : null),
     safeEventSeq: () => awaited(horizon.safe()),
     filter: createSharedFilter,
+    rows(name, columns) {
+      const given = Object.values(columns);
+      const arrays = given.map((column) => `?::${Object.keys(column)[0]}[]`).join(', ');
+      const names = [...Object.keys(columns), 'place'].join(', ');
+      return {
+        from: `unnest(${arrays}) WITH ORDINALITY ${name} (${names})`,
+        values: given.map((column) =>
+          'text' in column ? texts(column.text) : 'int2' in column ? int2s(column.int2) : int8s(column.int8),
+        ),
+      };
+    },
     nameIds: (texts) => awaited(findNameIds(db, texts)),
     merged<Found>({ select, column, places, filter, order }: Ranges, limit: number) {
       const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = g.place`}${filter.and()}`;

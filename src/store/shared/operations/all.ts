@@ -5,6 +5,7 @@
 import * as alerts from './alerts.ts';
 import * as audit from './audit.ts';
 import * as cancelRetry from './cancel-retry.ts';
+import * as causes from './causes.ts';
 import * as dmarcReports from './dmarc-reports.ts';
 import * as domains from './domains.ts';
 import * as erasing from './erasing.ts';
@@ -28,6 +29,7 @@ export const SHARED = {
   ...alerts,
   ...audit,
   ...cancelRetry,
+  ...causes,
   ...dmarcReports,
   ...domains,
   ...erasing,

@@ -19,6 +19,14 @@ export function sharedDb(db: Connection): Db {
     storedId: idBytes,
     safeEventSeq: () => done(Number.MAX_SAFE_INTEGER),
     filter: createSharedFilter,
+    rows(name, columns) {
+      const lists = Object.values(columns).flatMap((column) => Object.values<readonly unknown[]>(column));
+      const names = Object.keys(columns).map((column, i) => `value ->> ${i} AS ${column}`);
+      return {
+        from: `(SELECT key AS place, ${names.join(', ')} FROM json_each(?)) ${name}`,
+        values: [JSON.stringify(lists[0]?.map((_, row) => lists.map((list) => list[row])))],
+      };
+    },
     nameIds: (texts) => done(findNameIds(db, texts)),
     merged<Found>({ select, column, places, filter, order }: Ranges, limit: number) {
       const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = ?`}${filter.and()}`;
