@@ -1,9 +1,8 @@
 /** What erasing a person (`../shared/operations/erasing.ts`) does in another way than SQLite. */
 import { suppressionKey } from '../../model/suppression.ts';
-import { ERASING_KEY, EVENTS_READ, hashOf } from '../shared/erased.ts';
+import { EVENTS_READ } from '../shared/erased.ts';
 import { KEPT_TEXTS } from '../shared/rows/messages.ts';
 import { int8s } from './engine/arrays.ts';
-import type { Db } from './engine/db.ts';
 import { read, write } from './engine/operation.ts';
 
 /** Approximate rows of messages, recipients and events that one query or step reads. */
@@ -55,15 +54,3 @@ export const findMentions = read('findMentions', { lane: 'search' }, async (db, 
 
 /** Nothing is overwritten here: what the server keeps is the operator's. */
 export const scrub = write('scrub', { whole: true }, async () => false);
-
-/** The key under which an erased address is suppressed, or null if nobody was erased here. */
-export async function erasedKey(db: Db, key: string): Promise<string | null> {
-  const [found] = await erasedKeys(db, [key]);
-  return found ?? null;
-}
-
-/** Of several addresses, in their order; nothing if nobody was erased here. */
-export async function erasedKeys(db: Db, keys: readonly string[]): Promise<string[]> {
-  const row = await db.get<{ secret: string }>(ERASING_KEY);
-  return row === undefined ? [] : keys.map((key) => hashOf(row.secret, key));
-}

@@ -53,6 +53,11 @@ export const EVENTS_READ = 500;
 /** The key of the hashes in this database, in hexadecimal digits as `secret`; no row if nobody was erased here. */
 export const ERASING_KEY = "SELECT {hex(value)|value} AS secret FROM meta WHERE name = 'erasing_key'";
 
+/** The keys under which these would be suppressed if their persons were erased, in their order; none if nobody was. */
+export function erasedKeys(stored: { secret: string } | undefined, keys: readonly string[]): string[] {
+  return stored === undefined ? [] : keys.map((key) => hashOf(stored.secret, key));
+}
+
 /** The key under which suppressions of an erased person are stored. The address cannot be read from it. */
 export function hashOf(secret: string, key: string): string {
   return `hmac:${createHmac('sha256', Buffer.from(secret, 'hex')).update(key).digest('hex')}`;

@@ -3,9 +3,10 @@
  * after the other. Each engine gives it a `Session` of its own, and takes the options that are its own. Operations that
  * differ, in batches, plans or locks, are written in each engine.
  */
+import type { Lane } from '../../model/message.ts';
 import type { Store } from '../store.ts';
 import type { NewEvent } from '../topics/events.ts';
-import type { NewSuppression, SuppressionChange, SuppressionSignal } from '../topics/suppressions.ts';
+import type { SuppressionChange } from '../topics/suppressions.ts';
 import type { Filter } from './filter.ts';
 import type { ColumnValue } from './record.ts';
 import type { EventSubject } from './rows/events.ts';
@@ -52,14 +53,18 @@ export interface Db {
   rows(name: string, columns: GivenColumns): { from: string; values: ColumnValue[] };
   /** Numbers of those names that exist; undefined in = undefined out (no filter). */
   nameIds(texts: readonly string[] | undefined): Work<number[] | undefined>;
-  /** The first rows of several ranges of one index. */
-  merged<Found>(ranges: Ranges, limit: number): Work<Found[]>;
+  /** Which sender domains have rows in a table. */
+  domainIdsIn(table: 'suppression' | 'suppression_evidence' | 'capture'): Work<number[]>;
+  /** The first rows of several ranges of one index, after `offset`. */
+  merged<Found>(ranges: Ranges, limit: number, offset?: number): Work<Found[]>;
 }
 
-/** By name: the type of a column, and its values in the order of the rows. Texts are without NUL. */
+/** By name: the type of a column, and its values in the order of the rows. */
 export type GivenColumns = Readonly<
-  Record<string, { int8: readonly number[] } | { int2: readonly number[] } | { text: readonly string[] }>
+  Record<string, { int8: Given<number> } | { int2: Given<number> } | { text: Given<string> }>
 >;
+
+type Given<Value> = readonly (Value | null)[];
 
 export interface Ranges {
   /** Without conditions. */
@@ -70,6 +75,15 @@ export interface Ranges {
   filter: Filter<ColumnValue>;
   /** `ORDER BY` of columns that are selected; undefined: any order. */
   order?: string;
+}
+
+/** A destination queue by what makes it one. */
+export interface QueueKey {
+  lane: Lane;
+  sandbox: boolean;
+  senderDomainId: number;
+  recipientDomain: string;
+  routeKey: string;
 }
 
 /** What a write works with: one transaction. */
@@ -95,8 +109,6 @@ export interface Session {
   dropOrLeaveContent(messageSeq: number): Work<unknown>;
   /** Replaces the Date of a content, if it is ours, by another of the same length. */
   rewriteDate(messageSeq: number, date: string): Work<unknown>;
-  /** Which sender domains have rows in a table. */
-  domainIdsIn(table: 'suppression' | 'suppression_evidence'): Work<number[]>;
   /** Starts to process the calls that waited while a webhook was off, with the first portion. */
   beginResume(resume: { id: number; since: number; now: number }): Work<void>;
   /** Whether the event is already stored, because the write is repeated after a lost answer. */
@@ -108,19 +120,12 @@ export interface Session {
   ): Work<ReadonlySet<string>>;
   /** Stores a fact to report, if the sender requested its kind. */
   noteFact(fact: Fact): Work<void>;
-  /** false if an entry for the reason is in force; an ended one is replaced. */
-  suppress(domainId: number, entry: NewSuppression, now: number): Work<boolean>;
-  /** The meaning of an outcome for its recipient. */
-  applySignal(
-    signal: SuppressionSignal,
-    subject: EventSubject & { messageSeq: number },
-    address: string,
-    now: number,
-  ): Work<void>;
-  /** Has changes of the list reported after the commit, because mail that waits in memory was checked before them. */
-  tellChanges(domainId: number, changes: readonly Omit<SuppressionChange, 'senderDomain'>[]): Work<void>;
-  /** The key under which an erased address is suppressed, or null if nobody was erased here. */
-  erasedKey(key: string): Work<string | null>;
+  /** Changes of suppressions, reported after the commit: mail that waits in memory was checked before them. */
+  suppressed: SuppressionChange[];
+  /** To be called before a domain gets its first row in a table. */
+  suppressing(domainId: number, table: 'entries' | 'evidence'): void;
+  /** Ids of destination queues in the given order, created if new. */
+  queueIds(keys: readonly QueueKey[]): Work<number[]>;
   /** Deletes the content of a message that is no longer needed; returns its octets. */
   dropUnkeptContent(messageSeq: number): Work<number>;
 }

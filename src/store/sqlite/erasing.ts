@@ -1,8 +1,7 @@
 /** What erasing a person (`../shared/operations/erasing.ts`) does in another way than PostgreSQL. */
 import { suppressionKey } from '../../model/suppression.ts';
-import { ERASING_KEY, EVENTS_READ, hashOf } from '../shared/erased.ts';
+import { EVENTS_READ } from '../shared/erased.ts';
 import { KEPT_TEXTS } from '../shared/rows/messages.ts';
-import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 
 const SCRUB_BYTES = 262_144;
@@ -70,9 +69,3 @@ export const scrub = write('scrub', 'as asked', { portion: true }, ({ db }, para
   }
   return true;
 });
-
-/** The key under which an erased address is suppressed, or null if nobody was erased here. */
-export function erasedKey(db: Connection, key: string): string | null {
-  const row = db.get<{ secret: string }>(ERASING_KEY);
-  return row === undefined ? null : hashOf(row.secret, key);
-}

@@ -4,8 +4,8 @@
  * what is reported after its commit.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
-import type { Lane } from '../../../model/message.ts';
 import { queueLaneCode } from '../../shared/codes.ts';
+import type { QueueKey } from '../../shared/operation.ts';
 import type { CaptureView } from '../../topics/captures.ts';
 import type { SuppressionChange } from '../../topics/suppressions.ts';
 import { int2s, int8s, texts } from './arrays.ts';
@@ -15,15 +15,6 @@ import { createHorizon, type Horizon } from './horizon.ts';
 
 /** Limits memory if there are very many recipient domains. */
 const MAX_CACHED = 50_000;
-
-/** A destination queue by what makes it one. */
-export interface QueueKey {
-  lane: Lane;
-  sandbox: boolean;
-  senderDomainId: number;
-  recipientDomain: string;
-  routeKey: string;
-}
 
 export interface Shared {
   /** The newest schema number that this program knows. */

@@ -3,6 +3,7 @@ import type { Db as SharedDb } from '../../shared/operation.ts';
 import { awaited } from '../../shared/work.ts';
 import { int2s, int8s, texts } from './arrays.ts';
 import type { Db, Value } from './db.ts';
+import { domainIdsIn } from './domains-in.ts';
 import { createSharedFilter } from './filter.ts';
 import { mergedRows } from './merged.ts';
 import { findNameIds, isId, type Shared } from './session.ts';
@@ -32,9 +33,10 @@ export function sharedDb(db: Db, { horizon }: Pick<Shared, 'horizon'>): SharedDb
       };
     },
     nameIds: (texts) => awaited(findNameIds(db, texts)),
-    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number) {
+    domainIdsIn: (table) => awaited(domainIdsIn(db, table)),
+    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number, offset?: number) {
       const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = g.place`}${filter.and()}`;
-      return awaited(mergedRows<Found>(db, { sql, values: filter.values(), places, order }, limit));
+      return awaited(mergedRows<Found>(db, { sql, values: filter.values(), places, order }, limit, offset));
     },
   };
 }

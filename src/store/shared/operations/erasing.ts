@@ -207,7 +207,7 @@ function* eraseByKey(on: Session, key: string, proposedKey: Uint8Array): Work<nu
   if (stored === undefined) throw new Error('The key of erased addresses vanished in its own transaction');
   const hash = hashOf(stored.secret, key);
   const suppressed = db.filter();
-  suppressed.oneOf('domain_id', yield* on.domainIdsIn('suppression'));
+  suppressed.oneOf('domain_id', yield* db.domainIdsIn('suppression'));
   yield* db.run(
     `DELETE FROM suppression AS o ${suppressed.where()} AND key = ? AND EXISTS
        (SELECT 1 FROM suppression s WHERE s.domain_id = o.domain_id AND s.key = ? AND s.reason = o.reason)`,
@@ -224,7 +224,7 @@ function* eraseByKey(on: Session, key: string, proposedKey: Uint8Array): Work<nu
     ...suppressed.values(),
   );
   const evidence = db.filter();
-  evidence.oneOf('domain_id', yield* on.domainIdsIn('suppression_evidence'));
+  evidence.oneOf('domain_id', yield* db.domainIdsIn('suppression_evidence'));
   yield* db.run(
     `DELETE FROM suppression_evidence WHERE key = ? ${evidence.and()}`,
     key,

@@ -11,6 +11,7 @@ import { eventKindCode, stateCode } from '../codes.ts';
 import { NOT_ERASED } from '../erased.ts';
 import { type Db, type ParamsOf, type ResultOf, read, type Session, write } from '../operation.ts';
 import { idOf, type StoredId } from '../stored.ts';
+import { suppress } from '../suppressing.ts';
 import type { Work } from '../work.ts';
 
 /** Of delivery `d`, its message `m` and the name `n` of its sender domain. */
@@ -90,7 +91,7 @@ export const unsubscribe = write('unsubscribe', 'by key', { synced: true }, func
   );
   const entry = unsubscribed(row.address, row.message_id, params.rule);
   // Simulated mail never suppresses.
-  const added = row.sandbox === null && (yield* session.suppress(row.domain_id, entry, now));
+  const added = row.sandbox === null && (yield* suppress(session, row.domain_id, entry, now));
   if (told !== undefined && !added) return { kind: 'repeated', domain: row.domain };
   // The same wish for two messages is one entry; each of the messages has its event once.
   yield* session.appendEvent(event, subject);
@@ -106,7 +107,7 @@ function* unsubscribeLater(
   if (reader === undefined) return { kind: 'unknown' };
   const { domainId, domain, address } = reader;
   const entry = unsubscribed(address, null, rule);
-  if (!(yield* session.suppress(domainId, entry, now))) return { kind: 'repeated', domain };
+  if (!(yield* suppress(session, domainId, entry, now))) return { kind: 'repeated', domain };
   const detail = { ...event.detail, recipient: address };
   const subject = { domainId, messageSeq: null, deliveryId: null };
   yield* session.appendEvent({ ...event, detail }, subject);

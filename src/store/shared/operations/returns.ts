@@ -11,6 +11,7 @@ import { NOT_ERASED } from '../erased.ts';
 import { count, type Db, read, type Session, write } from '../operation.ts';
 import type { EventSubject } from '../rows/events.ts';
 import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';
+import { applySignal, tellChanges } from '../suppressing.ts';
 import type { Work } from '../work.ts';
 
 const MAX_SUBJECTS = 1000;
@@ -168,7 +169,7 @@ export const recordReturn = write('recordReturn', 'measured', { synced: true }, 
       if (!(yield* isNew(session, fact, row, now))) return 'repeated';
       if (fact.suppress !== null) yield* lockEntry(session.db, row, suppressionKey(row.address));
       yield* session.appendEvent(fact.event, subject);
-      if (fact.suppress !== null) yield* session.applySignal(fact.suppress, subject, row.address, now);
+      if (fact.suppress !== null) yield* applySignal(session, fact.suppress, subject, row.address, now);
       return 'recorded';
     case 'not-spam':
       return yield* takeBack(session, fact, row, subject, now);
@@ -264,7 +265,7 @@ function* bounce(
     const { message_seq: messageSeq, id: deliveryId, notify } = row;
     yield* session.noteFact({ messageSeq, deliveryId, notify, kind: 'failure', eventSeq, at: now });
   }
-  if (fact.suppress !== null) yield* session.applySignal(fact.suppress, subject, row.address, now);
+  if (fact.suppress !== null) yield* applySignal(session, fact.suppress, subject, row.address, now);
   return 'recorded';
 }
 
@@ -286,7 +287,7 @@ function* takeBack(
     const other = yield* otherComplaint(db, row.domain_id, key, entry);
     if (other === undefined) {
       yield* db.run('DELETE FROM suppression WHERE id = ?', entry.id);
-      yield* session.tellChanges(row.domain_id, [{ key, reason: 'Complaint', lifted: true }]);
+      yield* tellChanges(session, row.domain_id, [{ key, reason: 'Complaint', lifted: true }]);
     } else {
       const sql = 'UPDATE suppression SET message_id = (SELECT id FROM message WHERE seq = ?) WHERE id = ?';
       yield* db.run(sql, other.message_seq, entry.id);

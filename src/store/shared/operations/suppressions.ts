@@ -1,8 +1,117 @@
-/** Removing suppressions: by request, and those that have ended. */
+/** The suppression list: looking at it, adding to it, and removing from it by request or what has ended. */
 import { suppressionKey } from '../../../model/suppression.ts';
 import { suppressionReasonCode } from '../codes.ts';
-import { type Session, write } from '../operation.ts';
+import { ERASING_KEY, erasedKeys } from '../erased.ts';
+import { read, type Session, write } from '../operation.ts';
+import {
+  SUPPRESSION,
+  SUPPRESSION_COLUMNS,
+  type SuppressionRow,
+  toSuppression,
+} from '../rows/suppressions.ts';
+import { tellChanges } from '../suppressing.ts';
 import type { Work } from '../work.ts';
+
+const FROM = 'FROM suppression s {CROSS|} JOIN name n ON n.id = s.domain_id';
+
+export const suppressedAmong = read('suppressedAmong', 'measured', {}, function* (db, params) {
+  const [domainId] = (yield* db.nameIds([params.domain])) ?? [];
+  if (domainId === undefined) return [];
+  const keys = params.addresses.map(suppressionKey);
+  const erased = erasedKeys(yield* db.get(ERASING_KEY), keys);
+  const wanted = db.filter();
+  wanted.when('s.domain_id = ?', domainId);
+  wanted.oneOf('s.key', [...keys, ...erased]);
+  wanted.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
+  const rows = yield* db.all<SuppressionRow & { key: string }>(
+    `SELECT s.key, ${SUPPRESSION_COLUMNS} ${FROM} ${wanted.where()} ORDER BY {+|}s.id`,
+    ...wanted.values(),
+  );
+  if (rows.length === 0) return [];
+  const byKey = Map.groupBy(rows, ({ key }) => key);
+  return params.addresses.flatMap((address, i) => {
+    const own = [keys[i], erased[i]].flatMap((key) => (key === undefined ? [] : (byKey.get(key) ?? [])));
+    own.sort((a, b) => Number(SUPPRESSION.value(a).id) - Number(SUPPRESSION.value(b).id));
+    return own.map((row) => ({ address, suppression: toSuppression(row) }));
+  });
+});
+
+export const listSuppressions = read(
+  'listSuppressions',
+  'measured',
+  { search: true, lane: 'search' },
+  function* (db, params) {
+    const { address, beforeId, limit, look, reason } = params;
+    // An address is found by its index, domain by domain; all other conditions are tested row by row.
+    const places =
+      (yield* db.nameIds(params.domains)) ??
+      (address === undefined ? undefined : yield* db.domainIdsIn('suppression'));
+    const index = address === undefined ? 'suppression_domain' : 'sqlite_autoindex_suppression_1';
+    const select = `SELECT s.id AS id FROM suppression s {${places === undefined ? 'NOT INDEXED' : `INDEXED BY ${index}`}|}`;
+    const filter = db.filter();
+    filter.when('s.id < ?', beforeId);
+    const ranges = { select, column: 's.domain_id', places, filter, order: 'id DESC' };
+    const end =
+      address === undefined ? (yield* db.merged<{ id: number }>(ranges, 1, look - 1))[0]?.id : undefined;
+    filter.when('s.id >= ?', end);
+    filter.when('s.key = ?', address === undefined ? undefined : suppressionKey(address));
+    filter.when('s.reason = ?', reason === undefined ? undefined : suppressionReasonCode.of(reason));
+    filter.when('s.created_at >= ?', params.since);
+    filter.when("substr(s.key, {instr|strpos}(s.key, '@') + 1) = ?", params.recipientDomain);
+    filter.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
+    const keys = yield* db.merged<{ id: number }>(ranges, limit);
+    const found = db.filter();
+    found.oneOf(
+      's.id',
+      keys.map(({ id }) => id),
+    );
+    const rows = yield* db.all<SuppressionRow>(
+      `SELECT ${SUPPRESSION_COLUMNS} ${FROM} ${found.where()} ORDER BY s.id DESC`,
+      ...found.values(),
+    );
+    return {
+      suppressions: rows.map(toSuppression),
+      nextId: (keys.length === limit ? keys.at(-1)?.id : end) ?? null,
+    };
+  },
+);
+
+/** PostgreSQL: one list at a time, because two with the same addresses would lock their rows in different orders. */
+export const addSuppressions = write(
+  'addSuppressions',
+  'by key',
+  { synced: true, portion: true, serial: 'suppressions' },
+  function* (on, { domain, entries, now }) {
+    const { db } = on;
+    const domainId = yield* on.nameId(domain);
+    on.suppressing(domainId, 'entries');
+    const given = db.rows('g', {
+      key: { text: entries.map(({ address }) => suppressionKey(address)) },
+      reason: { int2: entries.map(({ reason }) => suppressionReasonCode.of(reason)) },
+      address: { text: entries.map(({ address }) => address) },
+      note: { text: entries.map(({ note }) => note) },
+      expires_at: { int8: entries.map(({ expiresAt }) => expiresAt) },
+      message_id: { text: entries.map(({ source }) => source?.messageId || null) },
+      reply: { text: entries.map(({ source }) => source?.reply ?? null) },
+      rule: { text: entries.map(({ source }) => source?.rule ?? null) },
+    });
+    yield* db.run(
+      `DELETE FROM suppression WHERE domain_id = ? AND {+|}expires_at <= ?
+         AND (key, reason) IN (SELECT g.key, g.reason FROM ${given.from})`,
+      ...[domainId, now, ...given.values],
+    );
+    const added = yield* db.all<{ key: string; reason: number }>(
+      `INSERT INTO suppression (domain_id, key, reason, created_at, address, note, expires_at, message_id, reply, rule)
+       SELECT {?, g.key, g.reason, ?|?::int8, g.key, g.reason, ?::int8}, g.address, g.note, g.expires_at,
+         {unhex(replace(g.message_id, '-', ''))|g.message_id::uuid}, g.reply, g.rule
+       FROM ${given.from} WHERE true ORDER BY {g.place|g.key, g.place} ON CONFLICT DO NOTHING RETURNING key, reason`,
+      ...[domainId, now, ...given.values],
+    );
+    const told = added.map(({ key, reason }) => ({ key, reason: suppressionReasonCode.word(reason) }));
+    yield* tellChanges(on, domainId, told);
+    return { added: added.length, existing: entries.length - added.length };
+  },
+);
 
 export const removeSuppressions = write(
   'removeSuppressions',
@@ -22,13 +131,15 @@ export const removeSuppressions = write(
       `DELETE FROM suppression_evidence WHERE domain_id = ? AND key = ?${wanted.and()}`,
       ...[domainId, key, ...wanted.values()],
     );
+    const [erased] = erasedKeys(yield* db.get(ERASING_KEY), [key]);
     const removed = yield* db.all<LiftedRow>(
       `DELETE FROM suppression WHERE domain_id = ? AND key IN (?, ?)${wanted.and()}
        RETURNING expires_at, reason, address, message_id`,
-      ...[domainId, key, (yield* on.erasedKey(key)) ?? key, ...wanted.values()],
+      ...[domainId, key, erased ?? key, ...wanted.values()],
     );
     const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
-    yield* on.tellChanges(
+    yield* tellChanges(
+      on,
       domainId,
       lifted.map((row) => liftedOf({ ...row, key })),
     );
@@ -88,7 +199,7 @@ export const purgeSuppressions = write(
       params.limit,
     );
     for (const [domainId, rows] of Map.groupBy(ended, (row) => row.domain_id)) {
-      yield* on.tellChanges(domainId, rows.map(liftedOf));
+      yield* tellChanges(on, domainId, rows.map(liftedOf));
     }
     const evidence = yield* db.run(
       `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN

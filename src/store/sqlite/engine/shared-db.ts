@@ -4,7 +4,7 @@ import { done } from '../../shared/work.ts';
 import type { Connection } from './connection.ts';
 import { createSharedFilter } from './filter.ts';
 import { mergedRows } from './merged.ts';
-import { findNameIds, idBytes } from './session.ts';
+import { domainIdsIn, findNameIds, idBytes } from './session.ts';
 
 /** A connection as shared work needs it. */
 export function sharedDb(db: Connection): Db {
@@ -24,19 +24,25 @@ export function sharedDb(db: Connection): Db {
       const names = Object.keys(columns).map((column, i) => `value ->> ${i} AS ${column}`);
       return {
         from: `(SELECT key AS place, ${names.join(', ')} FROM json_each(?)) ${name}`,
-        values: [JSON.stringify(lists[0]?.map((_, row) => lists.map((list) => list[row])))],
+        values: [JSON.stringify(lists[0]?.map((_, row) => lists.map((list) => storable(list[row]))))],
       };
     },
     nameIds: (texts) => done(findNameIds(db, texts)),
-    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number) {
+    domainIdsIn: (table) => done(domainIdsIn(db, table)),
+    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number, offset?: number) {
       const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = ?`}${filter.and()}`;
       const each =
         places === undefined ? [[]] : [...new Set<string | number>(places)].map((place) => [place]);
       const values = each.map((place) => [...place, ...filter.values()]);
-      return done(mergedRows<Found>(db, { sql, values, order }, limit));
+      return done(mergedRows<Found>(db, { sql, values, order }, limit, offset));
     },
   };
 }
 
 type Values = Parameters<Db['run']> extends [string, ...infer Rest] ? Rest : never;
 type Ranges = Parameters<Db['merged']>[0];
+
+/** In JSON a text would end at NUL, and a lone surrogate is none. As in PostgreSQL, both are replaced. */
+function storable(value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value;
+}
