@@ -16,8 +16,6 @@ import * as events from './events.ts';
 import * as messages from './messages.ts';
 import * as nodes from './nodes.ts';
 import * as queue from './queue.ts';
-import * as quota from './quota.ts';
-import * as refile from './refile.ts';
 import * as retention from './retention.ts';
 import * as sandboxRules from './sandbox-rules.ts';
 import * as settling from './settling.ts';
@@ -37,8 +35,6 @@ const GATHERED = {
   ...messages,
   ...nodes,
   ...queue,
-  ...quota,
-  ...refile,
   ...retention,
   ...sandboxRules,
   ...settling,

@@ -15,7 +15,9 @@ import * as limits from './limits.ts';
 import * as nodes from './nodes.ts';
 import * as notices from './notices.ts';
 import * as people from './people.ts';
+import * as quota from './quota.ts';
 import * as readers from './readers.ts';
+import * as refile from './refile.ts';
 import * as returns from './returns.ts';
 import * as sandboxRules from './sandbox-rules.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
@@ -37,8 +39,10 @@ export const SHARED = {
   ...leftovers,
   ...nodes,
   ...notices,
+  ...quota,
   ...readers,
   ...sandboxRules,
+  ...refile,
   ...returns,
   ...limits,
   ...people,

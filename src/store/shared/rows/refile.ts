@@ -2,6 +2,12 @@
 import { routeKeyOf, routeKeyParts } from '../../../model/route-key.ts';
 import { type StoredTexts, textsOf } from '../stored.ts';
 
+/** Queued rows after a position in the due index. Tests check that its plan uses the index. */
+export const REFILE_SQL = `SELECT d.id, d.queue_id, d.due_at, m.tags, q.lane, q.sender_domain, q.recipient_domain, q.route_key
+  FROM delivery d {INDEXED BY delivery_due|} {CROSS|} JOIN message m ON m.seq = d.message_seq
+    {CROSS|} JOIN dest_queue q ON q.id = d.queue_id
+  WHERE d.state = 0 AND (d.queue_id, d.due_at, d.id) > (?, ?, ?) ORDER BY d.queue_id, d.due_at, d.id LIMIT ?`;
+
 export interface RefileRow {
   id: number;
   queue_id: number;
