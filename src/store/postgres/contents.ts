@@ -51,6 +51,40 @@ export async function dropUnkeptContents(db: Db, messageSeqs: readonly number[])
   return dropped.reduce((sum, { size }) => sum + size, 0);
 }
 
+/** Deletes captures, what was indexed of messages without other ones, and contents that were kept only for them. */
+export async function dropCaptures(db: Db, seqs: readonly number[]): Promise<void> {
+  // Messages are locked before their captures, as by outcomes and by all who delete messages.
+  await db.run(
+    `SELECT FROM message WHERE seq = ANY (ARRAY(SELECT message_seq FROM capture WHERE seq = ANY ($1::int8[])))
+     ORDER BY seq FOR UPDATE`,
+    int8s(seqs),
+  );
+  const rows = await db.all<{ message_seq: number }>(
+    `DELETE FROM capture WHERE seq IN (SELECT seq FROM capture WHERE seq = ANY ($1::int8[]) ORDER BY seq FOR UPDATE)
+     RETURNING message_seq`,
+    int8s(seqs),
+  );
+  const messages = [...new Set(rows.map((row) => row.message_seq))];
+  await forgetTexts(db, messages);
+  await dropUnkeptContents(db, messages);
+}
+
+/** Deletes what was indexed of those of the messages that have no captures any more. */
+export async function forgetTexts(db: Db, messageSeqs: readonly number[]): Promise<void> {
+  const messages = int8s(messageSeqs);
+  // A capture that is being stored is waited for.
+  await db.run('SELECT FROM message WHERE seq = ANY ($1::int8[]) ORDER BY seq FOR UPDATE', messages);
+  const gone = `message_seq = ANY ($1::int8[]) AND NOT EXISTS (SELECT FROM capture c WHERE c.message_seq = t.message_seq)`;
+  await db.run(`DELETE FROM capture_text t WHERE ${gone}`, messages);
+  await db.run(`DELETE FROM capture_unread t WHERE ${gone}`, messages);
+}
+
+/** Deletes the content of a message, also one that is needed, and what is indexed of it; its captures are deleted before. */
+export async function deleteContent(db: Db, messageSeq: number): Promise<void> {
+  await forgetTexts(db, [messageSeq]);
+  await db.run('DELETE FROM content WHERE message_seq = $1', messageSeq);
+}
+
 /**
  * Deletes the content of a message that is no longer needed, or leaves it to a later step if the running transaction
  * has deleted its maximum.

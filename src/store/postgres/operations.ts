@@ -7,7 +7,6 @@ import type { OperationName } from '../shared/operation.ts';
 import * as accept from './acceptance.ts';
 import * as callPortions from './call-portions.ts';
 import * as calls from './calls.ts';
-import * as captureChanges from './capture-changes.ts';
 import * as captures from './captures.ts';
 import { COMMON } from './common.ts';
 import type { Read, Write } from './engine/operation.ts';
@@ -28,7 +27,6 @@ const GATHERED = {
   ...accept,
   ...callPortions,
   ...calls,
-  ...captureChanges,
   ...captures,
   ...erasing,
   ...events,

@@ -8,8 +8,7 @@
 import { ERASED } from '../shared/erased.ts';
 import { UNFINISHED } from '../shared/rows/queue.ts';
 import { isYoung } from '../shared/young.ts';
-import { dropCaptures, forgetTexts, upToStep } from './capture-changes.ts';
-import { dropContents, SHOWN, WAITS } from './contents.ts';
+import { dropContents, forgetTexts, SHOWN, WAITS } from './contents.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { domainsIn } from './engine/domains-in.ts';
@@ -166,22 +165,6 @@ async function examined(db: Db, seqs: readonly number[]): Promise<ReadonlyMap<nu
   const rows = await db.all<OldMessage>(EXAMINE, int8s(seqs));
   return new Map(rows.map((row) => [row.seq, row]));
 }
-
-export const purgeCaptures = write('purgeCaptures', async ({ db }, { before, now, limit }) => {
-  const oldest = await db.all<{ seq: number; at: number }>(
-    'SELECT seq, at FROM capture WHERE at <= $1 ORDER BY seq LIMIT $2',
-    now,
-    limit,
-  );
-  const young = oldest.findIndex(({ at }) => at >= before);
-  const old = young < 0 ? oldest : oldest.slice(0, young);
-  const gone = await upToStep(
-    db,
-    old.map(({ seq }) => seq),
-  );
-  await dropCaptures(db, gone);
-  return gone.length;
-});
 
 export const purgeCalls = write('purgeCalls', async ({ db }, params) => {
   const { before, afterId, limit } = params;

@@ -2,8 +2,13 @@
 import type { Session as SharedSession } from '../shared/operation.ts';
 import { awaited } from '../shared/work.ts';
 import { beginResume } from './call-portions.ts';
-import { deleteContent } from './capture-changes.ts';
-import { dropOrLeaveContent, dropUnkeptContents, rewriteDate } from './contents.ts';
+import {
+  deleteContent,
+  dropCaptures,
+  dropOrLeaveContent,
+  dropUnkeptContents,
+  rewriteDate,
+} from './contents.ts';
 import type { Session } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
 import { appendAll, appendEvent, isStored, storedAmong } from './events.ts';
@@ -24,9 +29,11 @@ export function sharedSession(session: Session): SharedSession {
     isStored: (domainId, event) => awaited(isStored(db, domainId, event)),
     storedAmong: (domainId, events) => awaited(storedAmong(db, domainId, events)),
     noteFact: (fact) => awaited(noteFacts(session, [fact])),
+    captured: session.captured,
     suppressed: session.suppressed,
     suppressing() {},
     queueIds: (keys) => awaited(session.queueIds(keys)),
+    dropCaptures: (seqs) => awaited(dropCaptures(db, seqs)),
     dropUnkeptContent: (messageSeq) => awaited(dropUnkeptContents(db, [messageSeq])),
     deleteContent: ({ seq }) => awaited(deleteContent(db, seq)),
     dropOrLeaveContent: (messageSeq) => awaited(dropOrLeaveContent(session, messageSeq)),

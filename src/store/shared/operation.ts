@@ -5,6 +5,7 @@
  */
 import type { Lane } from '../../model/message.ts';
 import type { Store } from '../store.ts';
+import type { CaptureView } from '../topics/captures.ts';
 import type { NewEvent } from '../topics/events.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import type { Filter } from './filter.ts';
@@ -48,6 +49,8 @@ export interface Db {
   storedId(id: string): ColumnValue;
   /** No event up to this number appears any more. */
   safeEventSeq(): Work<number>;
+  /** The same of captures. */
+  safeCaptureSeq(): Work<number>;
   filter(): Filter<ColumnValue>;
   /** Given rows as a table: its text, whose values are bound where it stands. It also has `place`, the order of the rows. */
   rows(name: string, columns: GivenColumns): { from: string; values: ColumnValue[] };
@@ -75,6 +78,17 @@ export interface Ranges {
   filter: Filter<ColumnValue>;
   /** `ORDER BY` of columns that are selected; undefined: any order. */
   order?: string;
+  /** The part of an index that each range is in, which has these columns behind `column`. */
+  along?: IndexPart;
+}
+
+export interface IndexPart {
+  /** Columns with one value, as SQL in which a `?` stands for what is bound. */
+  fixed: readonly { column: string; value: string; bound: ColumnValue }[];
+  /** The number behind them, which is between two. */
+  number: string;
+  above: number;
+  below: number;
 }
 
 /** A destination queue by what makes it one. */
@@ -120,12 +134,16 @@ export interface Session {
   ): Work<ReadonlySet<string>>;
   /** Stores a fact to report, if the sender requested its kind. */
   noteFact(fact: Fact): Work<void>;
+  /** Captures, reported after the commit. */
+  captured: CaptureView[];
   /** Changes of suppressions, reported after the commit: mail that waits in memory was checked before them. */
   suppressed: SuppressionChange[];
   /** To be called before a domain gets its first row in a table. */
   suppressing(domainId: number, table: 'entries' | 'evidence'): void;
   /** Ids of destination queues in the given order, created if new. */
   queueIds(keys: readonly QueueKey[]): Work<number[]>;
+  /** Deletes captures, what was indexed of messages without other ones, and contents that were kept only for them. */
+  dropCaptures(seqs: readonly number[]): Work<unknown>;
   /** Deletes the content of a message that is no longer needed; returns its octets. */
   dropUnkeptContent(messageSeq: number): Work<number>;
 }

@@ -40,6 +40,15 @@ export function dropUnkeptContent(db: Connection, messageSeq: number): number {
   return row?.keep_content === 0 ? (dropContent(db, messageSeq) ?? 0) : 0;
 }
 
+/** Deletes captures, and contents that were kept only for them. What was indexed follows by a trigger. */
+export function dropCaptures(db: Connection, seqs: readonly number[]): void {
+  for (const seq of seqs) {
+    const sql = 'DELETE FROM capture WHERE seq = ? RETURNING message_seq';
+    const row = db.get<{ message_seq: number }>(sql, seq);
+    if (row !== undefined) dropUnkeptContent(db, row.message_seq);
+  }
+}
+
 /**
  * Deletes the content of a message that is no longer needed, or leaves it to a later step if the running transaction
  * has deleted its maximum.

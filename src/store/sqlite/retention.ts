@@ -5,10 +5,9 @@
  * what they find, not on what is kept. Rows from a time when the clock was ahead do not end them.
  */
 import { ERASED } from '../shared/erased.ts';
-import { STEP_BYTES } from '../shared/operations/removal.ts';
 import { isYoung } from '../shared/young.ts';
 import { dropLater } from './call-portions.ts';
-import { dropContent, dropUnkeptContent, SHOWN, WAITS } from './contents.ts';
+import { dropContent, SHOWN, WAITS } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { namesIn } from './engine/names-in.ts';
 import { read, readInSteps, write } from './engine/operation.ts';
@@ -149,23 +148,6 @@ function firstEvents(db: Connection, seq: number): FirstEvents {
   const seqs = db.all<{ seq: number }>(sql, seq, most + 1).map((event) => event.seq);
   return { domainId: row.domain_id, seqs: seqs.slice(0, most), more: seqs.length > most };
 }
-
-export const purgeCaptures = write('purgeCaptures', 'measured', { portion: true }, ({ db }, params) => {
-  const oldest = db.all<{ seq: number; at: number; message_seq: number }>(
-    'SELECT seq, at, message_seq FROM capture WHERE at <= ? ORDER BY seq LIMIT ?',
-    params.now,
-    params.limit,
-  );
-  let gone = 0;
-  let bytes = 0;
-  for (const { seq, at, message_seq: messageSeq } of oldest) {
-    if (at >= params.before || bytes >= STEP_BYTES) break;
-    db.run('DELETE FROM capture WHERE seq = ?', seq);
-    bytes += dropUnkeptContent(db, messageSeq);
-    gone += 1;
-  }
-  return gone;
-});
 
 export const purgeCalls = write('purgeCalls', 'measured', { portion: true }, ({ db }, params) => {
   const rows = db.all<{ id: number; created_at: number; updated_at: number; stays: number }>(

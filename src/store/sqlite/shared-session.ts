@@ -2,7 +2,13 @@
 import type { Session as SharedSession } from '../shared/operation.ts';
 import { done } from '../shared/work.ts';
 import { beginResume } from './call-portions.ts';
-import { deleteContent, dropOrLeaveContent, dropUnkeptContent, rewriteDate } from './contents.ts';
+import {
+  deleteContent,
+  dropCaptures,
+  dropOrLeaveContent,
+  dropUnkeptContent,
+  rewriteDate,
+} from './contents.ts';
 import type { Session } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
 import { appendEvent, isStored, storedBeside } from './events.ts';
@@ -22,6 +28,7 @@ export function sharedSession(session: Session): SharedSession {
     isStored: (domainId, event) => done(isStored(session.db, domainId, event)),
     storedAmong: (domainId, events) => done(storedBeside(session.db, domainId, events)),
     noteFact: (fact) => done(noteFact(session.db, fact)),
+    captured: session.captured,
     suppressed: session.suppressed,
     suppressing: (domainId, table) => session.suppressing()[table].add(domainId),
     queueIds: (keys) =>
@@ -30,6 +37,7 @@ export function sharedSession(session: Session): SharedSession {
           session.queueId(key.lane, key.sandbox, key.senderDomainId, key.recipientDomain, key.routeKey),
         ),
       ),
+    dropCaptures: (seqs) => done(dropCaptures(session.db, seqs)),
     dropUnkeptContent: (messageSeq) => done(dropUnkeptContent(session.db, messageSeq)),
     deleteContent: (message) => done(deleteContent(session.db, message)),
     dropOrLeaveContent: (messageSeq) => done(dropOrLeaveContent(session, messageSeq)),

@@ -5,11 +5,11 @@ import { int2s, int8s, texts } from './arrays.ts';
 import type { Db, Value } from './db.ts';
 import { domainIdsIn } from './domains-in.ts';
 import { createSharedFilter } from './filter.ts';
-import { mergedRows } from './merged.ts';
+import { alongIndex, mergedRows } from './merged.ts';
 import { findNameIds, isId, type Shared } from './session.ts';
 
 /** A connection as shared work needs it. */
-export function sharedDb(db: Db, { horizon }: Pick<Shared, 'horizon'>): SharedDb {
+export function sharedDb(db: Db, { horizon, captureHorizon }: Horizons): SharedDb {
   return {
     engine: 'postgres',
     get: <Found>(sql: string, ...values: Values) => awaited(db.get<Found>(sql, ...values)),
@@ -20,6 +20,7 @@ export function sharedDb(db: Db, { horizon }: Pick<Shared, 'horizon'>): SharedDb
     put: (table, key, row) => awaited(db.put(table, key, valuesOf(row))),
     storedId: (id) => (isId(id) ? id : null),
     safeEventSeq: () => awaited(horizon.safe()),
+    safeCaptureSeq: () => awaited(captureHorizon.safe()),
     filter: createSharedFilter,
     rows(name, columns) {
       const given = Object.values(columns);
@@ -34,13 +35,28 @@ export function sharedDb(db: Db, { horizon }: Pick<Shared, 'horizon'>): SharedDb
     },
     nameIds: (texts) => awaited(findNameIds(db, texts)),
     domainIdsIn: (table) => awaited(domainIdsIn(db, table)),
-    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number, offset?: number) {
-      const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = g.place`}${filter.and()}`;
-      return awaited(mergedRows<Found>(db, { sql, values: filter.values(), places, order }, limit, offset));
+    merged<Found>({ select, column, places, filter, order, along }: Ranges, limit: number, offset?: number) {
+      const range = { values: filter.values(), places, order };
+      if (along === undefined) {
+        const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = g.place`}${filter.and()}`;
+        return awaited(mergedRows<Found>(db, { ...range, sql }, limit, offset));
+      }
+      const { fixed, number, above, below } = along;
+      const columns = fixed.map((one) => [one.column, one.value] as const);
+      const index = alongIndex(
+        [...(places === undefined ? [] : [[column, 'g.place'] as const]), ...columns],
+        number,
+      );
+      const sql = `${select} WHERE ${index.condition}${filter.and()}`;
+      const bound = fixed.map((one) => one.bound);
+      const values = [...bound, above, ...bound, below, ...range.values];
+      const orderWithin = index.order(order?.endsWith('DESC') === true ? 'DESC' : 'ASC');
+      return awaited(mergedRows<Found>(db, { ...range, sql, values, orderWithin }, limit, offset));
     },
   };
 }
 
+type Horizons = Pick<Shared, 'horizon' | 'captureHorizon'>;
 type Values = Parameters<SharedDb['run']> extends [string, ...infer Rest] ? Rest : never;
 type Ranges = Parameters<SharedDb['merged']>[0];
 

@@ -5,6 +5,7 @@
 import * as alerts from './alerts.ts';
 import * as audit from './audit.ts';
 import * as cancelRetry from './cancel-retry.ts';
+import * as captures from './captures.ts';
 import * as causes from './causes.ts';
 import * as dmarcReports from './dmarc-reports.ts';
 import * as domains from './domains.ts';
@@ -31,6 +32,7 @@ export const SHARED = {
   ...alerts,
   ...audit,
   ...cancelRetry,
+  ...captures,
   ...causes,
   ...dmarcReports,
   ...domains,

@@ -1,9 +1,11 @@
-/** Captured mail, as rows, and which questions about it are narrow. */
+/** Captured mail, as rows: storing and showing them. Which questions about it are narrow. */
 import type { MessageId } from '../../../model/message.ts';
 import { foldText } from '../../../model/search-text.ts';
-import type { CaptureQuestion, CaptureView } from '../../topics/captures.ts';
+import type { CaptureQuestion, CaptureView, NewCapture } from '../../topics/captures.ts';
 import { createKnownLists } from '../known-lists.ts';
+import type { Session } from '../operation.ts';
 import { idOf, type StoredId, type StoredTexts, textsOf } from '../stored.ts';
+import type { Work } from '../work.ts';
 
 /** Everything `captureView` needs of a capture `c`, its message `m` and its domain's name `n`. */
 export const CAPTURE_VIEW = `c.seq, c.released_at, c.released_as, c.seen_at, c.id, c.message_seq, c.inbox, c.at, c.envelope_from,
@@ -65,6 +67,48 @@ export function captureView(row: CaptureRow, known = createKnownLists()): Captur
         : { at: row.released_at, messageId: row.released_as },
     seenAt: row.seen_at,
   };
+}
+
+/** Stores a capture together with its outcome, and has it reported after the commit. */
+export function* insertCapture(
+  { db, captured }: Session,
+  capture: NewCapture,
+  subject: { domainId: number; messageSeq: number; deliveryId: number; envelopeTo: string },
+): Work<void> {
+  // PostgreSQL: a transaction that deletes another copy waits for this one, and then keeps what is indexed of the message.
+  const message = yield* db.get<
+    Pick<CaptureRow, 'message_id' | 'lists' | 'subject' | 'size' | 'tags' | 'domain'> & { sender: string }
+  >(
+    `SELECT m.id AS message_id, m.lists, m.subject, m.size, m.tags, n.text AS domain, ${SENDER_NAME} AS sender
+     FROM message m {CROSS|} JOIN name n ON n.id = m.domain_id WHERE m.seq = ? {|FOR NO KEY UPDATE OF m}`,
+    subject.messageSeq,
+  );
+  if (message === undefined) throw new Error('A capture of a message that does not exist');
+  const row = {
+    id: capture.id,
+    message_seq: subject.messageSeq,
+    at: capture.at,
+    inbox: (capture.inbox ?? message.sender).toLowerCase(),
+    envelope_from: capture.envelopeFrom,
+    envelope_to: subject.envelopeTo,
+    prefix: capture.prefix,
+    fill: capture.fill === undefined ? null : capture.fill.join(' '),
+  };
+  const seq = yield* db.insertId('capture', 'seq', {
+    ...row,
+    domain_id: subject.domainId,
+    delivery_id: subject.deliveryId,
+    subject: searchedSubject(message.subject),
+  });
+  yield* db.run(
+    `INSERT INTO capture_unread (message_seq, domain_id) SELECT {?1, ?2|?1::int8, ?2::int8}
+     WHERE NOT EXISTS (SELECT 1 FROM capture_text WHERE message_seq = {?1|?1::int8}) ON CONFLICT DO NOTHING`,
+    row.message_seq,
+    subject.domainId,
+  );
+  captured.push(
+    captureView({ ...message, ...row, seq, released_at: null, released_as: null, seen_at: null }),
+  );
 }
 
 /** Whether some rows of a range may not match, so that the wanted ones may be far away. */

@@ -18,6 +18,7 @@ export function sharedDb(db: Connection): Db {
     put: (table, key, row) => done(db.put(table, key, row).changes),
     storedId: idBytes,
     safeEventSeq: () => done(Number.MAX_SAFE_INTEGER),
+    safeCaptureSeq: () => done(Number.MAX_SAFE_INTEGER),
     filter: createSharedFilter,
     rows(name, columns) {
       const lists = Object.values(columns).flatMap((column) => Object.values<readonly unknown[]>(column));
@@ -29,11 +30,15 @@ export function sharedDb(db: Connection): Db {
     },
     nameIds: (texts) => done(findNameIds(db, texts)),
     domainIdsIn: (table) => done(domainIdsIn(db, table)),
-    merged<Found>({ select, column, places, filter, order }: Ranges, limit: number, offset?: number) {
-      const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = ?`}${filter.and()}`;
+    merged<Found>({ select, column, places, filter, order, along }: Ranges, limit: number, offset?: number) {
+      const part = along?.fixed.map(({ column, value }) => ` AND ${column} = ${value}`).join('');
+      const between = along === undefined ? '' : `${part} AND ${along.number} > ? AND ${along.number} < ?`;
+      const sql = `${select} WHERE ${places === undefined ? 'true' : `${column} = ?`}${between}${filter.and()}`;
+      const bound =
+        along === undefined ? [] : [...along.fixed.map((one) => one.bound), along.above, along.below];
       const each =
         places === undefined ? [[]] : [...new Set<string | number>(places)].map((place) => [place]);
-      const values = each.map((place) => [...place, ...filter.values()]);
+      const values = each.map((place) => [...place, ...bound, ...filter.values()]);
       return done(mergedRows<Found>(db, { sql, values, order }, limit, offset));
     },
   };
