@@ -3,20 +3,12 @@
  * notice about it may have to be written, and while the sandbox shows a copy of it.
  */
 import { leaveRows, STEP_BYTES } from '../shared/operations/removal.ts';
+import { SHOWN, WAITS } from '../shared/rows/retention.ts';
 import { finished } from '../shared/work.ts';
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import type { Session } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
-
-/**
- * Condition on message `m`: some recipient is not final, or a notice is still to be written. OFFSET 0 makes the
- * planner test it message by message; otherwise it would read everything that waits, once.
- */
-export const WAITS = `(EXISTS (SELECT FROM delivery d WHERE d.message_seq = m.seq AND d.state IN (0, 1) OFFSET 0)
-  OR EXISTS (SELECT FROM notice_due n WHERE n.message_seq = m.seq OFFSET 0))`;
-/** Of message `m`: the sandbox shows it. */
-export const SHOWN = 'EXISTS (SELECT FROM capture c WHERE c.message_seq = m.seq OFFSET 0)';
 
 /** Deletes the contents that are no longer needed; returns their messages and octets. */
 export async function dropContents(

@@ -7,6 +7,7 @@ import {
   dropCaptures,
   dropOrLeaveContent,
   dropUnkeptContents,
+  forgetTexts,
   rewriteDate,
 } from './contents.ts';
 import type { Session } from './engine/session.ts';
@@ -33,6 +34,13 @@ export function sharedSession(session: Session): SharedSession {
     suppressed: session.suppressed,
     suppressing() {},
     queueIds: (keys) => awaited(session.queueIds(keys)),
+    forgetContents: (messages) =>
+      awaited(
+        forgetTexts(
+          db,
+          messages.map(({ seq }) => seq),
+        ),
+      ),
     dropCaptures: (seqs) => awaited(dropCaptures(db, seqs)),
     dropUnkeptContent: (messageSeq) => awaited(dropUnkeptContents(db, [messageSeq])),
     deleteContent: ({ seq }) => awaited(deleteContent(db, seq)),

@@ -142,6 +142,8 @@ export interface Session {
   suppressing(domainId: number, table: 'entries' | 'evidence'): void;
   /** Ids of destination queues in the given order, created if new. */
   queueIds(keys: readonly QueueKey[]): Work<number[]>;
+  /** Forgets the contents of messages that are being deleted, and what was indexed of them; their captures are deleted. */
+  forgetContents(messages: readonly { seq: number; domainId: number }[]): Work<unknown>;
   /** Deletes captures, what was indexed of messages without other ones, and contents that were kept only for them. */
   dropCaptures(seqs: readonly number[]): Work<unknown>;
   /** Deletes the content of a message that is no longer needed; returns its octets. */

@@ -3,16 +3,11 @@
  * notice about it may have to be written, and while the sandbox shows a copy of it.
  */
 import { leaveRows, STEP_BYTES } from '../shared/operations/removal.ts';
+import { SHOWN, WAITS } from '../shared/rows/retention.ts';
 import { resultOf } from '../shared/work.ts';
 import type { Connection } from './engine/connection.ts';
 import type { Session } from './engine/session.ts';
 import { sharedDb } from './engine/shared-db.ts';
-
-/** Of message `m`: some recipient is not final, or a notice is still to be written. */
-export const WAITS = `(EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND state IN (0, 1))
-  OR EXISTS (SELECT 1 FROM notice_due WHERE message_seq = m.seq))`;
-/** Of message `m`: the sandbox shows it. */
-export const SHOWN = 'EXISTS (SELECT 1 FROM capture WHERE message_seq = m.seq)';
 
 /** Deletes the content; returns its octets, or null if there was none. */
 export function dropContent(db: Connection, seq: number): number | null {
@@ -26,9 +21,14 @@ export function dropContent(db: Connection, seq: number): number | null {
 
 /** Deletes the content of a message, also one that is needed; how many rows. */
 export function deleteContent(db: Connection, message: { seq: number; domainId: number }): number {
-  const { seq, domainId } = message;
-  db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', domainId, seq);
-  return db.run('DELETE FROM content WHERE message_seq = ?', seq).changes;
+  forgetContents(db, [message]);
+  return db.run('DELETE FROM content WHERE message_seq = ?', message.seq).changes;
+}
+
+/** Forgets that contents are stored. */
+export function forgetContents(db: Connection, messages: readonly { seq: number; domainId: number }[]): void {
+  const sql = 'DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?';
+  for (const { seq, domainId } of messages) db.run(sql, domainId, seq);
 }
 
 /**

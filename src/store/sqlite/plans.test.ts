@@ -3,6 +3,12 @@ import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts'
 import { MEMBERS_SQL } from '../shared/rows/causes.ts';
 import { DUE_FACTS_SQL } from '../shared/rows/notices.ts';
 import { REFILE_SQL } from '../shared/rows/refile.ts';
+import {
+  KEPT_CONTENTS_SQL,
+  OLD_CALLS_SQL,
+  OLD_MESSAGES_SQL,
+  OLDEST_CONTENTS_SQL,
+} from '../shared/rows/retention.ts';
 import { WAITING_CALLS_SQL } from './call-portions.ts';
 import { DUE_HOOKS_SQL, REPLAYED_SQL } from './calls.ts';
 import type { Connection } from './engine/connection.ts';
@@ -10,7 +16,6 @@ import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
 import { FROM_METADATA, HAS_CAUSE } from './messages.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues, LATER_SQL } from './queue.ts';
-import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';
 import { COUNTED_SQL } from './stats.ts';
 import { filledDatabase, temporaryFolder } from './test-support.ts';
 import { WAITING_ROWS_SQL, waitingQueuesSql } from './waiting.ts';
@@ -84,7 +89,7 @@ describe('query plans over a long queue', () => {
     expect(first(OLD_MESSAGES_SQL, 1, 0, 20)).toBe(
       'SEARCH m USING INDEX message_domain (domain_id=? AND rowid>?)',
     );
-    expect(first(OLDEST_CONTENTS_SQL, 0, 20)).toBe('SEARCH c USING INTEGER PRIMARY KEY (rowid>?)');
+    expect(first(OLDEST_CONTENTS_SQL, 0, 20)).toBe('SEARCH k USING INTEGER PRIMARY KEY (rowid>?)');
     expect(first(OLD_CALLS_SQL, 0, 20)).toBe('SEARCH c USING INTEGER PRIMARY KEY (rowid>?)');
     for (const sql of [KEPT_CONTENTS_SQL, OLD_MESSAGES_SQL]) {
       const steps = planOf(sql, 1, 0, 20);

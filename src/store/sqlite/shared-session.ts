@@ -7,6 +7,7 @@ import {
   dropCaptures,
   dropOrLeaveContent,
   dropUnkeptContent,
+  forgetContents,
   rewriteDate,
 } from './contents.ts';
 import type { Session } from './engine/session.ts';
@@ -37,6 +38,7 @@ export function sharedSession(session: Session): SharedSession {
           session.queueId(key.lane, key.sandbox, key.senderDomainId, key.recipientDomain, key.routeKey),
         ),
       ),
+    forgetContents: (messages) => done(forgetContents(session.db, messages)),
     dropCaptures: (seqs) => done(dropCaptures(session.db, seqs)),
     dropUnkeptContent: (messageSeq) => done(dropUnkeptContent(session.db, messageSeq)),
     deleteContent: (message) => done(deleteContent(session.db, message)),

@@ -19,6 +19,7 @@ import * as people from './people.ts';
 import * as quota from './quota.ts';
 import * as readers from './readers.ts';
 import * as refile from './refile.ts';
+import * as retention from './retention.ts';
 import * as returns from './returns.ts';
 import * as sandboxRules from './sandbox-rules.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
@@ -45,6 +46,7 @@ export const SHARED = {
   ...readers,
   ...sandboxRules,
   ...refile,
+  ...retention,
   ...returns,
   ...limits,
   ...people,
