@@ -2,6 +2,9 @@
  * Operations that need the same rows at the same moment. They lock them in one order, so that one waits for the other and
  * none is ended because each waits for the other: the server counts these. And what an operation has read before it waited
  * does not count any more. Each case holds rows until all of them wait, so that they meet as planned.
+ *
+ * The order of locks: node; person, token; quota_use (by domain, period); idempotency; cause; delivery (by id); message (by
+ * seq); capture (by seq); suppression_evidence, suppression. One table before the other, and in each its rows by their numbers.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
@@ -378,6 +381,42 @@ describePostgres('operations on the same rows', () => {
           () => admit(two),
         ),
       ).toEqual(['added', 'full']);
+    }));
+
+  it('changes of the recipients of one message, named in any order', () =>
+    withoutCircle(async () => {
+      const change = { now: T0, expiresAt: T0 + 2 * HOUR, sendAt: T0 + HOUR, date: '' };
+      const cancel = (messageSeq: number, ids: readonly number[]) => () =>
+        one.cancelQueued({
+          ...{ messageSeq, now: T0 },
+          recipients: ids.map((deliveryId) => ({ deliveryId, event: event('canceled') })),
+        });
+      const stored = async (state: 'queued' | 'sending') => {
+        const recipients = [2, 1].map((n) =>
+          recipient({ state, dueAt: T0 + n * HOUR, waitReason: 'path: 421 later' }),
+        );
+        const [sent] = await commit(one, [message({ sendAt: T0, recipients })]);
+        const { seq = 0, deliveries = [] } = sent ?? {};
+        return { seq, ids: deliveries.map(({ id }) => id), queueId: deliveries[0]?.queueId ?? 0 };
+      };
+      const held = 'SELECT FROM delivery WHERE id IN (SELECT min(id) FROM delivery GROUP BY message_seq)';
+      const scheduled = await stored('queued');
+      await meet(held, cancel(scheduled.seq, scheduled.ids), () =>
+        two.reschedule({
+          ...{ messageSeq: scheduled.seq, ...change },
+          recipients: scheduled.ids.slice(1).map((deliveryId) => ({ deliveryId, event: event('scheduled') })),
+        }),
+      );
+      const waiting = await stored('queued');
+      const queues = [{ queueId: waiting.queueId }];
+      await meet(held, cancel(waiting.seq, waiting.ids), () => two.hurry({ queues, now: T0 }));
+      const sending = await stored('sending');
+      const settlements = sending.ids.toReversed().map((id) => delivered(id));
+      await meet(held, cancel(sending.seq, sending.ids), () => two.settle({ now: T0, settlements }));
+      const leased = await stored('sending');
+      await meet(held, cancel(leased.seq, leased.ids), () =>
+        two.release({ ...{ epoch: 1, dueAt: T0, waitReason: null }, deliveryIds: leased.ids.toReversed() }),
+      );
     }));
 
   it('mail that is put off to a later day while its path opens', () =>

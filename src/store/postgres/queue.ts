@@ -289,9 +289,10 @@ export const hurry = write(
          SELECT d.id, d.due_at, d.wait_reason FROM delivery d
          WHERE d.state = 0 AND d.queue_id = q.id AND (d.due_at, d.id) > (q.due_at, q.after_id)
          ORDER BY d.due_at, d.id LIMIT ${HURRIED_ROWS}) f),
-     hurried AS (
-       UPDATE delivery SET due_at = $1 WHERE id IN (SELECT id FROM later WHERE ${waits}) AND state + 0 = 0 AND (${waits})
-       RETURNING id)
+     held AS MATERIALIZED (
+       SELECT id FROM delivery WHERE id = ANY (ARRAY(SELECT id FROM later WHERE ${waits})) AND state + 0 = 0 AND (${waits})
+       ORDER BY id FOR NO KEY UPDATE),
+     hurried AS (UPDATE delivery d SET due_at = $1 FROM held WHERE d.id = held.id RETURNING d.id)
      SELECT l.queue_id, count(*)::int4 AS n, count(h.id)::int4 AS hurried,
        (array_agg(l.due_at ORDER BY l.due_at DESC, l.id DESC))[1] AS last,
        (array_agg(l.id ORDER BY l.due_at DESC, l.id DESC))[1] AS last_id

@@ -91,7 +91,7 @@ const SETTLE_TOGETHER = `WITH ${TAKE_XID},
     SELECT * FROM unnest($1::int8[], $2::int8[], $3::int2[], $4::int8[], $5::text[], $6::int4[], $7::int8[], $8::text[],
       $9::text[], $10::int4[], $11::int2[], $12::bool[], $13::int8[], $14::int8[], $15::int8[], $16::bool[]) WITH ORDINALITY
       s (id, epoch, state, due_at, wait_reason, attempts, now, category, reply, code, route, duplicate, deferred_at, told_at,
-        cause_id, forgets, place)),
+        cause_id, forgets, place) ORDER BY id),
   done AS MATERIALIZED (
     UPDATE delivery d SET state = s.state, epoch = 0, due_at = coalesce(s.due_at, d.due_at), wait_reason = s.wait_reason,
       attempts = d.attempts + s.attempts, updated_at = s.now, last_category = coalesce(s.category, d.last_category),

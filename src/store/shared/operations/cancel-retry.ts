@@ -62,11 +62,6 @@ export const reschedule = write('reschedule', 'by key', OPTIONS, function* (on, 
   const { db } = on;
   const { messageSeq, now, sendAt, expiresAt, recipients } = params;
   const domainId = yield* domainOf(db, messageSeq);
-  yield* lock(db, messageSeq, recipients);
-  const { told, untold } = yield* divide(on, domainId, recipients);
-  // What an earlier call moved, whose answer was lost, may be on its way by now.
-  if (told.length > 0 && untold.length === 0)
-    return { kind: 'rescheduled', changed: recipients.map(({ deliveryId }) => deliveryId) };
   const rows = yield* db.all<Row & { tried: number | boolean }>(
     `SELECT id, state, epoch, attempts > 0 OR first_deferred_at IS NOT NULL AS tried FROM delivery
      WHERE message_seq = ? AND state NOT IN (?, ?) ORDER BY id {|FOR UPDATE}`,
@@ -74,6 +69,10 @@ export const reschedule = write('reschedule', 'by key', OPTIONS, function* (on, 
     stateCode.of('canceled'),
     stateCode.of('suppressed'),
   );
+  const { told, untold } = yield* divide(on, domainId, recipients);
+  // What an earlier call moved, whose answer was lost, may be on its way by now.
+  if (told.length > 0 && untold.length === 0)
+    return { kind: 'rescheduled', changed: recipients.map(({ deliveryId }) => deliveryId) };
   const sql = 'SELECT 1 FROM message WHERE seq = ? AND send_at IS NOT NULL';
   const scheduled = yield* db.get(sql, messageSeq);
   const waits = changeable(rows, recipients).length === rows.length && !rows.some(({ tried }) => tried);
