@@ -32,6 +32,8 @@ import { findNameIds, isId, type Session, type Shared } from './engine/session.t
 const MAX_RANGES = 2_500;
 /** The most keys that one query reads from its ranges. */
 const MOST_MERGED = 20_000;
+/** To read a whole look from each of so few ranges costs no more than to go through them in spans. */
+const FEW_RANGES = 5;
 const FIRST_SPAN_MS = 60_000;
 const LATEST = Number.MAX_SAFE_INTEGER;
 
@@ -249,7 +251,7 @@ async function rangesOf(db: Db, params: EventLook, shared: Shared): Promise<Even
   if (inOrder) return bySeq(params, 'e.seq <= ?', [await shared.horizon.safe()], domainIds, kinds);
   const ids = domainIds ?? (await domainIdsIn(db, 'event', MAX_RANGES));
   if (ids.length * kinds.length > MAX_RANGES) return bySeq(params, 'true', [], domainIds, kinds);
-  return byTime(params, ids, kinds);
+  return byTime(db, params, ids, kinds);
 }
 
 function bySeq(
@@ -290,54 +292,75 @@ function bySeq(
   };
 }
 
-function byTime(params: EventLook, ids: readonly number[], kinds: readonly number[]): EventRanges {
+/** Of a domain and a kind. */
+interface Place {
+  id: number;
+  kind: number;
+}
+
+/** A look reads only those places again that have rows: most kinds of events are rare, and each place costs a step for every era. */
+async function byTime(
+  db: Db,
+  params: EventLook,
+  ids: readonly number[],
+  kinds: readonly number[],
+): Promise<EventRanges> {
   const { newestFirst, from, since = 0, until = LATEST } = params;
   const [before, upTo, order] = newestFirst ? ['<', '>=', 'DESC'] : ['>', '<=', 'ASC'];
   const least = newestFirst || from === undefined ? since : Math.max(since, from.at);
   const most = newestFirst && from !== undefined ? Math.min(until - 1, from.at) : until - 1;
   const behind = from === undefined ? '' : ` AND (e.at, e.seq) ${before} (?, ?)`;
-  const places = ids.flatMap((id) => kinds.map((kind) => ({ id, kind })));
+  type Matching = Parameters<EventRanges['rows']>[1];
+  const read = <Row>(
+    columns: string,
+    places: readonly Place[],
+    matching: Matching,
+    limits: readonly number[],
+  ) => {
+    const end = matching?.end;
+    const conditions = `${behind}${end === undefined ? '' : ` AND (e.at, e.seq) ${upTo} (?, ?)`}`;
+    return db.all<Row>(
+      `SELECT ${columns} FROM unnest(?::int8[], ?::int2[]) p (id, kind) CROSS JOIN LATERAL (
+         SELECT e.at, e.seq FROM event e WHERE e.domain_id = p.id AND e.kind = p.kind
+           AND e.at >= ? AND e.at <= ?${conditions}${matching?.filter.and() ?? ''}
+         ORDER BY e.at ${order}, e.seq ${order} LIMIT ?) f
+       ORDER BY f.at ${order}, f.seq ${order} LIMIT ? OFFSET ?`,
+      int8s(places.map(({ id }) => id)),
+      int2s(places.map(({ kind }) => kind)),
+      least,
+      most,
+      ...(from === undefined ? [] : [from.at, from.seq]),
+      ...(end === undefined ? [] : [end.at, end.seq]),
+      ...(matching?.filter.values() ?? []),
+      ...limits,
+    );
+  };
+  const every = ids.flatMap((id) => kinds.map((kind) => ({ id, kind })));
+  const columns = 'p.id, p.kind, f.at, f.seq';
+  const firsts = await read<Place & EventPlace>(columns, every, null, [1, every.length, 0]);
+  const rows: EventRanges['rows'] = (_db, matching, limit, offset) =>
+    read('f.at, f.seq', firsts, matching, [limit + offset, limit, offset]);
   return {
     narrow: isByRow(params),
+    rows,
     async end(db, look) {
-      if (places.length === 1) return (await this.rows(db, null, 1, look - 1))[0];
-      const [first] = await this.rows(db, null, 1, 0);
+      const [first] = firsts;
       if (first === undefined) return undefined;
+      if (firsts.length <= FEW_RANGES) return (await rows(db, null, 1, look - 1))[0];
       const filter = createFilter();
       const timeOf = (span: number) => first.at + (newestFirst ? -span : span);
       return lastInSpans(
         FIRST_SPAN_MS,
         async (span) => {
           const end = { at: timeOf(span), seq: newestFirst ? 0 : LATEST };
-          return (await this.rows(db, { end, filter }, 1, look - 1))[0];
+          return (await rows(db, { end, filter }, 1, look - 1))[0];
         },
         async (span) => {
           const beyond = createFilter();
           beyond.when(`e.at ${before} ?`, timeOf(span));
-          const [next] = await this.rows(db, { end: undefined, filter: beyond }, 1, 0);
+          const [next] = await rows(db, { end: undefined, filter: beyond }, 1, 0);
           return next && Math.abs(next.at - first.at);
         },
-      );
-    },
-    rows(db, matching, limit, offset) {
-      const end = matching?.end;
-      const conditions = `${behind}${end === undefined ? '' : ` AND (e.at, e.seq) ${upTo} (?, ?)`}`;
-      return db.all<EventPlace>(
-        `SELECT f.at, f.seq FROM unnest(?::int8[], ?::int2[]) p (domain_id, kind) CROSS JOIN LATERAL (
-           SELECT e.at, e.seq FROM event e WHERE e.domain_id = p.domain_id AND e.kind = p.kind
-             AND e.at >= ? AND e.at <= ?${conditions}${matching?.filter.and() ?? ''}
-           ORDER BY e.at ${order}, e.seq ${order} LIMIT ?) f
-         ORDER BY f.at ${order}, f.seq ${order} LIMIT ? OFFSET ?`,
-        int8s(places.map(({ id }) => id)),
-        int2s(places.map(({ kind }) => kind)),
-        least,
-        most,
-        ...(from === undefined ? [] : [from.at, from.seq]),
-        ...(end === undefined ? [] : [end.at, end.seq]),
-        ...(matching?.filter.values() ?? []),
-        limit + offset,
-        limit,
-        offset,
       );
     },
   };
