@@ -71,4 +71,32 @@ describe('fair turns', () => {
     expect(began).toEqual(['flood', 'flood', 'flood', 'a', 'b', 'flood']);
     for (const n of [3, 4, 5, 6]) expect(seen).toContain(n);
   });
+
+  it('look for further connections before they work on, for as long as they work', async () => {
+    let nowMs = 0;
+    const turns = createFairTurns({ monotonicMs: () => nowMs });
+    const began: string[] = [];
+    const loop = () => new Promise((resolve) => setImmediate(resolve));
+    const work = (owner: string) => () => {
+      began.push(owner);
+      nowMs += 8;
+    };
+    for (const owner of ['a', 'b', 'c']) turns(owner, work(owner));
+    expect(began).toEqual(['a']);
+    for (let i = 0; i < 4; i++) {
+      turns.arrived();
+      await loop();
+      nowMs += 2;
+    }
+    turns('d', work('d'));
+    expect(began).toEqual(['a']);
+    turns.arrived();
+    await loop();
+    expect(began).toEqual(['a', 'b']);
+    turns.arrived();
+    await loop();
+    expect(began).toEqual(['a', 'b']);
+    await loop();
+    expect(began).toEqual(['a', 'b', 'c']);
+  });
 });

@@ -45,20 +45,35 @@ export function createSharedTurns(clock: Pick<Clock, 'monotonicMs'>): () => Prom
   };
 }
 
-/** Runs `work` of `owner` now, or when it is the turn of `owner`. */
-export type FairTurns = (owner: string, work: () => void) => void;
+export interface FairTurns {
+  /** Runs `work` of `owner` now, or when it is the turn of `owner`. */
+  (owner: string, work: () => void): void;
+  /** A connection came in. */
+  arrived(): void;
+}
 
 /**
  * For work of many owners that starts at once. What does not fit into this turn of the event loop waits: then one piece of each
  * owner is begun after the other, so that nobody waits for all that another one has brought. A piece counts with all that
- * follows from it without input.
+ * follows from it without input. The event loop takes one new connection each time it looks for input, so while they come, it
+ * looks again before it works on, for as long as it may work.
  */
 export function createFairTurns(clock: Pick<Clock, 'monotonicMs'>): FairTurns {
   const waiting = new Map<string, (() => void)[]>();
   /** Of the turn that runs; null: nothing was begun in it. */
   let endsMs: number | null = null;
+  /** A connection came since the last look. */
+  let hasArrived = false;
+  /** Since when nothing was begun because connections come. */
+  let lookingSinceMs: number | null = null;
 
-  return (owner, work) => {
+  return Object.assign(turns, {
+    arrived() {
+      hasArrived = true;
+    },
+  });
+
+  function turns(owner: string, work: () => void): void {
     if (endsMs === null) {
       endsMs = clock.monotonicMs() + WORK_MS;
       setImmediate(begin);
@@ -67,10 +82,20 @@ export function createFairTurns(clock: Pick<Clock, 'monotonicMs'>): FairTurns {
     if (pieces !== undefined) pieces.push(work);
     else if (waiting.size > 0 || clock.monotonicMs() >= endsMs) waiting.set(owner, [work]);
     else work();
-  };
+  }
 
   function begin(): void {
-    endsMs = waiting.size === 0 ? null : clock.monotonicMs() + WORK_MS;
+    const nowMs = clock.monotonicMs();
+    const isLooking = hasArrived && nowMs - (lookingSinceMs ?? nowMs) < WORK_MS;
+    hasArrived = false;
+    if (isLooking) {
+      lookingSinceMs ??= nowMs;
+      endsMs = nowMs;
+      setImmediate(begin);
+      return;
+    }
+    lookingSinceMs = null;
+    endsMs = waiting.size === 0 ? null : nowMs + WORK_MS;
     if (endsMs !== null) goOn(endsMs);
   }
 

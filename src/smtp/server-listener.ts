@@ -140,6 +140,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
 
   async function listen(at: ListenAddress, implicitTls: boolean): Promise<ListenAddress> {
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
+      turns.arrived();
       void accept(socket, implicitTls);
     });
     await new Promise<void>((resolve, reject) => {

@@ -87,6 +87,7 @@ export function createConnectionLimit(
     Request,
     watch(server) {
       server.prependListener('connection', (socket: Socket) => {
+        turns.arrived();
         const ip = socket.remoteAddress ?? '';
         // First, so that who has too many takes nobody's place.
         if (!count(connections, socket, ip, 'connections') || !hasRoom(ip)) {

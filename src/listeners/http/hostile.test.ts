@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { silentLoggers } from '../../lib/log.ts';
+import { createFairTurns } from '../../lib/turns.ts';
 import { prefersStrict } from './body/prefer.ts';
 import { createConnectionLimit } from './connection-limit.ts';
 import type { HttpOptions } from './deps.ts';
@@ -297,8 +298,9 @@ describe('connections', () => {
 
   it('begin their requests in turns of the clients that proxies name, however long the names are', () => {
     const owners: string[] = [];
+    const turns = Object.assign((owner: string) => void owners.push(owner), { arrived() {} });
     const limit = createConnectionLimit(
-      { clock: manualClock(), log: silentLoggers.service, turns: (owner) => owners.push(owner) },
+      { clock: manualClock(), log: silentLoggers.service, turns },
       { maxConnections: 10, maxConnectionsPerAddress: 2, trustedProxies: ['127.0.0.0/8', '192.0.2.1'] },
     );
     const begin = (ip: string, named?: string) =>
@@ -315,8 +317,9 @@ describe('connections', () => {
   });
 
   it('of one site of IPv6 are at most half, however many networks it has', () => {
+    const clock = manualClock();
     const limit = createConnectionLimit(
-      { clock: manualClock(), log: silentLoggers.service, turns: (_, work) => work() },
+      { clock, log: silentLoggers.service, turns: createFairTurns(clock) },
       { maxConnections: 10, maxConnectionsPerAddress: 2, trustedProxies: [] },
     );
     const take = (ip: string) => limit.takeRequest(new EventEmitter(), ip);
