@@ -17,7 +17,7 @@ import { beginTls } from '../lib/server-tls.ts';
 import type { Service } from '../lib/service.ts';
 import { createTally } from '../lib/tally.ts';
 import { createFairTurns } from '../lib/turns.ts';
-import { lastReply, REPLIES } from './server-reply.ts';
+import { formatReply, lastReply, REPLIES } from './server-reply.ts';
 import { createServerSession, type ServerSession } from './server-session.ts';
 import type { ServerHandler, ServerLimits, ServerSessionOptions, TlsFacts } from './server-types.ts';
 
@@ -84,6 +84,8 @@ interface Connection {
 const HANDSHAKE_MS = 30_000;
 /** Who says nothing in this time waits for a greeting without TLS; who only looks whether the port is open is gone by then. */
 const AWAITS_GREETING_MS = 5_000;
+/** Who has said nothing by then is told why there is no greeting: before common clients give up waiting for one (30 s). */
+const TELL_SILENT_MS = 20_000;
 /** What OpenSSL calls a beginning that is no record of TLS. */
 const NO_TLS = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
@@ -399,11 +401,17 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   ): Promise<{ socket: TLSSocket; facts: TlsFacts } | null> {
     return new Promise((resolve) => {
       const timer = clock.setTimer(HANDSHAKE_MS, () => plain.destroy());
+      const silent = clock.setTimer(TELL_SILENT_MS, () => {
+        if (plain.bytesRead > 0) return;
+        plain.write(formatReply(REPLIES.notTls));
+        plain.destroySoon();
+      });
       const beganMs = clock.monotonicMs();
       let isDone = false;
       let isNone = false;
       plain.once('close', () => {
         timer.cancel();
+        silent.cancel();
         const isSilent = plain.bytesRead === 0 && clock.monotonicMs() - beganMs >= AWAITS_GREETING_MS;
         if (!isDone && !stopping && (isNone || isSilent)) speaksNone?.();
         resolve(null);
@@ -412,6 +420,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       const socket = beginTls(plain, { secureContext }, take, () => {
         isDone = true;
         timer.cancel();
+        silent.cancel();
         socket.pause();
         const { name } = socket.getCipher();
         resolve({ socket, facts: { protocol: socket.getProtocol() ?? 'TLS', cipher: name } });

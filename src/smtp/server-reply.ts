@@ -98,7 +98,7 @@ export const REPLIES = {
   injected: lastReply(503, '5.5.1', 'Nothing may follow STARTTLS before the handshake'),
   chunking: lastReply(503, '5.5.1', 'CHUNKING is not offered'),
   notSmtp: lastReply(554, '5.5.1', 'This port speaks SMTP; HTTP has another port'),
-  /** Never sent: by then the peer may wait for a record of TLS. */
+  /** Sent only to a peer that has said nothing: others may wait for a record of TLS. */
   notTls: lastReply(
     554,
     '5.5.1',
