@@ -21,22 +21,30 @@ export function oneOf(words: readonly string[]): Worded<(text: string) => string
   return Object.assign(read, { words });
 }
 
-/** The same for an option that takes several. */
+/** The same for an option that takes several, one by one or with commas between them. */
 export function someOf(
   words: readonly string[],
 ): Worded<(text: string, before?: readonly string[]) => string[]> {
   const read = oneOf(words);
-  return Object.assign((text: string, before: readonly string[] = []) => [...before, read(text)], { words });
+  return Object.assign(
+    (text: string, before: readonly string[] = []) => [...before, ...atCommas(text).map(read)],
+    { words },
+  );
 }
 
 /**
  * Any text, for an option that is repeated for each value. (An option with several values in a row would also take
- * the argument after it.) `words`: known values, for completion.
+ * the argument after it.) `words`: known values, for completion; commas may stand between several.
  */
 export function each(words: readonly string[] = []) {
-  const read = (text: string, before: readonly string[] = []): string[] => [...before, text];
+  const read = (text: string, before: readonly string[] = []): string[] => [
+    ...before,
+    ...(words.length > 0 ? atCommas(text) : [text]),
+  ];
   return Object.assign(read, { words, collects: true as const });
 }
+
+const atCommas = (text: string): string[] => text.split(/,\s*/);
 
 /** An ISO time, or Unix seconds, as they are; a duration (`2h`) is that long ago. Throws UsageError for another text. */
 export function backFromNow(flag: string, text: string | undefined): string | undefined {
