@@ -25,4 +25,10 @@ it('gives every program the address, the login and the same encryption', () => {
       for (const part of ['mail.example.com', 'smtp-1', 'secret', port, word])
         expect(text, name).toContain(part);
   }
+  // Older versions take tls for STARTTLS at any port.
+  for (const [text, word] of [
+    [tls.Laravel, 'ssl'],
+    [startTls.Laravel, 'tls'],
+  ])
+    expect(text).toContain(`MAIL_ENCRYPTION=${word}\n`);
 });

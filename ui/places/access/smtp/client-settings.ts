@@ -73,7 +73,7 @@ MAIL_HOST=${host}
 MAIL_PORT=${port}
 MAIL_USERNAME=${username}
 MAIL_PASSWORD=${password}
-MAIL_ENCRYPTION=${Security === 'None' ? 'null' : 'tls'}
+MAIL_ENCRYPTION=${isTls ? 'ssl' : isStartTls ? 'tls' : 'null'}
 MAIL_FROM_ADDRESS=${from}`,
     },
     {
