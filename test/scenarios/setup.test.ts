@@ -1,4 +1,6 @@
 /** `postrider setup`: from an empty folder to the first delivered mail, wrong answers, stops, and going on afterwards. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmod,
   chown,
@@ -15,6 +17,7 @@ import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { portState } from '../../src/cli/setup/port-state.ts';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { createTestCa } from '../fakes/test-certificates.ts';
@@ -333,10 +336,20 @@ describe('what cannot be done is one sentence, and nothing is written', () => {
     const { port } = server.address() as { port: number };
     const busy = ['--http', `127.0.0.1:${port}`, '--route', 'sandbox', '--hostname', 'mail.example.com'];
     const taken = await withoutQuestions(['example.com', ...unless(fixed, busy), ...busy]);
+    // Another program at another address, with the same port: only the one in the way is named.
+    const beside = `require('net').createServer().listen(${port}, '127.0.0.2', () => console.log('listens'))`;
+    const child = spawn(process.execPath, ['-e', beside], { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    const holders = await Promise.all(['127.0.0.1', '127.0.0.2'].map((host) => portState({ host, port })));
+    child.kill();
     server.close();
     expect(taken.code).toBe(1);
     if (process.platform === 'linux') {
       expect(taken.said).toContain(`(process ${process.pid})`);
+      expect(holders).toMatchObject([
+        { kind: 'taken', holder: { pid: process.pid } },
+        { kind: 'taken', holder: { pid: child.pid } },
+      ]);
       // Every program that Node runs has the short name `node` or `MainThread`.
       expect(taken.said).toMatch(/in use by node \S*vitest/);
     }

@@ -3,9 +3,9 @@
  * Linux shows that program only to its owner and to root; elsewhere it stays unknown.
  */
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, SocketAddress } from 'node:net';
 import { basename } from 'node:path';
-import type { ListenAddress } from '../../config/forms.ts';
+import { type ListenAddress, meet } from '../../config/forms.ts';
 import { shortened } from '../terminal.ts';
 
 export type PortState =
@@ -19,33 +19,38 @@ export type PortState =
 
 /** Nothing listens afterwards. Throws errors that no answer of a user can fix. */
 export async function portState(at: ListenAddress): Promise<PortState> {
-  const code = await tryListening(at);
-  if (code === null) return { kind: 'free' };
-  if (code === 'EADDRINUSE') return { kind: 'taken', holder: await holderOf(at.port) };
+  const refusal = await tryListening(at);
+  if (refusal === null) return { kind: 'free' };
+  const { code = refusal.message, address = at.host } = refusal;
+  if (code === 'EADDRINUSE')
+    return { kind: 'taken', holder: await holderOf({ host: address, port: at.port }) };
   if (code === 'EACCES') return { kind: 'denied' };
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return { kind: 'elsewhere' };
   throw new Error(`${at.host}:${at.port}: ${code}`);
 }
 
-function tryListening({ host, port }: ListenAddress): Promise<string | null> {
+/** `address` of a refusal is the one that a host name leads to. */
+function tryListening({
+  host,
+  port,
+}: ListenAddress): Promise<(NodeJS.ErrnoException & { address?: string }) | null> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (cause: NodeJS.ErrnoException) => resolve(cause.code ?? cause.message));
+    server.once('error', resolve);
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
   });
 }
 
 const LISTENING = '0A';
 
-/** The process that listens at a port, by the socket's number in /proc. */
-async function holderOf(port: number): Promise<{ name: string; pid: number } | null> {
+/** The process whose listener is in the way, by the socket's number in /proc. */
+async function holderOf(at: ListenAddress): Promise<{ name: string; pid: number } | null> {
   const inodes = new Set<string>();
   for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
     const text = await readFile(file, 'utf8').catch(() => '');
     for (const line of text.split('\n').slice(1)) {
       const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
-      if (state === LISTENING && Number.parseInt(local.split(':').at(-1) ?? '', 16) === port)
-        inodes.add(inode);
+      if (state === LISTENING && meet(listenerOf(local), at)) inodes.add(inode);
     }
   }
   if (inodes.size === 0) return null;
@@ -58,6 +63,18 @@ async function holderOf(port: number): Promise<{ name: string; pid: number } | n
     }
   }
   return null;
+}
+
+/** `0100007F:0019` is 127.0.0.1:25: words of 32 bits, each with its last byte first. */
+function listenerOf(local: string): ListenAddress {
+  const [words = '', port = ''] = local.split(':');
+  const bytes = Buffer.from(words, 'hex').swap32();
+  const long = bytes.toString('hex').match(/.{4}/g) ?? [];
+  const { address } =
+    bytes.length === 4
+      ? new SocketAddress({ address: bytes.join('.') })
+      : new SocketAddress({ address: long.join(':'), family: 'ipv6' });
+  return { host: address, port: Number.parseInt(port, 16) };
 }
 
 const MAX_NAME = 80;
