@@ -57,6 +57,8 @@ the present ones.
 or a list; an absent one matches all mail. \`route\` is \`mx\`, \`pool:NAME\` (direct, from the sources of that pool), a relay,
 \`sandbox\`, or a list of the first three, of which the next is used if one fails; \`mx\` uses the pool \`default\` if that has
 sources.
+A relay with a password needs a certificate of a public authority. To trust one of your own, set the environment variable
+\`NODE_EXTRA_CA_CERTS\` of the server to the file of its authority (PEM).
 Waiting mail uses the routes of the last start. If routes name other tags since then, the start moves waiting mail to the queues
 that follow from its tags, before anything is sent. Mail whose route was removed uses the next one that matches.
 

@@ -39,7 +39,7 @@ function judge(
     case 'tls':
       check.fail(
         `TLS with the relay ${at} fails: ${said}.`,
-        `A login goes over verified TLS only: use the name that its certificate has${port === 465 ? '' : ', or smtps:// where it expects TLS from the start'}.`,
+        `A login goes over verified TLS only${tlsFix(said, port)}.`,
       );
       break;
     case 'login':
@@ -60,6 +60,15 @@ function judge(
     case 'ready':
       judgeReady(check, at, probe, login, maxMessageBytes);
   }
+}
+
+/** What to do about a certificate, by the name that OpenSSL has for its problem. */
+function tlsFix(detail: string, port: number): string {
+  if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(detail))
+    return '. Who runs the relay renews the certificate; if it is in date, correct the clock of this machine';
+  if (/SELF_SIGNED|UNABLE_TO_/.test(detail))
+    return '. Who runs the relay gets a certificate of a public authority, with its whole chain. To trust one of your own, set the environment variable NODE_EXTRA_CA_CERTS of the server to the file of its authority (PEM), and restart it';
+  return `: use the name that its certificate has${port === 465 ? '' : ', or smtps:// where it expects TLS from the start'}`;
 }
 
 function judgeReady(

@@ -196,11 +196,25 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
     { relay: async () => ({ kind: 'unreachable', detail: 'connection refused' }) },
   ],
   [
-    'a relay with a bad certificate',
+    'a relay with a certificate of nobody',
     'fail relay',
     {},
     { relays: [RELAY] },
     { relay: async () => ({ kind: 'tls', detail: 'DEPTH_ZERO_SELF_SIGNED_CERT' }) },
+  ],
+  [
+    'a relay with an old certificate',
+    'fail relay',
+    {},
+    { relays: [RELAY] },
+    { relay: async () => ({ kind: 'tls', detail: 'CERT_HAS_EXPIRED' }) },
+  ],
+  [
+    'a relay with a certificate for another name',
+    'fail relay',
+    {},
+    { relays: [RELAY] },
+    { relay: async () => ({ kind: 'tls', detail: 'ERR_TLS_CERT_ALTNAME_INVALID' }) },
   ],
   [
     'a relay that refuses the login',

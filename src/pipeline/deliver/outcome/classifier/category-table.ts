@@ -169,7 +169,7 @@ export const TABLE = {
     ...PATH_WAITS,
     fault: 'operator',
     means: 'No encrypted connection to the relay could be made as its route needs it.',
-    fix: 'A password goes to a relay over verified TLS only: the operator names the relay in `route` (or `routes` in postrider.json) by the name that its certificate has, and with `smtps://` only where it expects TLS from the start (mostly port 465). `postrider doctor` tries it. A changed configuration is read at the next start.',
+    fix: 'A password goes to a relay over verified TLS only. Who runs the relay renews a certificate that has expired. The operator names the relay in `route` (or `routes` in postrider.json) by the name that its certificate has, and with `smtps://` only where it expects TLS from the start (mostly port 465). `postrider doctor` tries it, and says what to do about an authority of your own. A changed configuration is read at the next start.',
   },
   relay_login_failed: {
     ...PATH_WAITS,
