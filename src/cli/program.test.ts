@@ -116,6 +116,16 @@ describe('a mistake', () => {
     const { code, error } = await run(args);
     expect([code, error]).toEqual([2, `postrider: ${sentence}\nSee: postrider ${words}--help\n`]);
   });
+
+  it.each([
+    ['domain show', 'domain'],
+    ['queue path', 'site'],
+    ['cancel', 'id'],
+    ['explain 550', 'reply'],
+  ])('%s names its argument that is empty, as from a variable that is not set', async (words, name) => {
+    const { code, error } = await run([...words.split(' '), '']);
+    expect([code, error]).toEqual([2, `postrider: <${name}> is empty\n`]);
+  });
 });
 
 it('names the command for a word of other programs', async () => {

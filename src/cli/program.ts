@@ -34,7 +34,7 @@ import { statusCommand } from './status-command.ts';
 import { suppressCommands } from './suppress-commands.ts';
 import { tailCommand } from './tail-command.ts';
 import { templateCommands } from './template-commands.ts';
-import { jsonText, type Terminal } from './terminal.ts';
+import { jsonText, type Terminal, UsageError } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
 import { overrideCommands } from './traffic-commands.ts';
 import { transferCommand } from './transfer-command.ts';
@@ -75,6 +75,7 @@ export function createProgram(terminal: Terminal): Program {
     .exitOverride()
     .hook('preAction', (_, command) => {
       running = command;
+      refuseEmpty(command);
     })
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
@@ -224,6 +225,13 @@ export function createProgram(terminal: Terminal): Program {
         showConfig(ctx, mode, keysGiven(KEYS, flags)),
       );
   }
+}
+
+/** An argument that is empty, as from a variable of a shell that is not set, would be an address of a list in the API. */
+function refuseEmpty({ args, registeredArguments }: Command): void {
+  const index = args.findIndex((text) => text.trim() === '');
+  const argument = registeredArguments[Math.min(index, registeredArguments.length - 1)];
+  if (index >= 0 && argument !== undefined) throw new UsageError(`<${argument.name()}> is empty`);
 }
 
 /** Words that people type who know other programs, and the commands that they look for. */
