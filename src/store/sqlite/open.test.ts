@@ -86,14 +86,19 @@ describe('opening the SQLite store', () => {
     expect(message).toMatch(/store\.db-lock cannot be opened: .*; give it to the user that runs postrider/);
   });
 
-  it.each(['-wal', '-shm'])('names the file %s that another user left, and what to do', async (suffix) => {
+  it.each([
+    ['-wal', 'it'],
+    ['-shm', 'it'],
+    ['-lock-journal', 'the folder \\S+'],
+  ])('names the file %s that another user left or prevents, and what to do', async (suffix, what) => {
     await commitOne(await open());
     for (const each of ['', '-lock', '-wal', '-shm']) {
       copyFileSync(folder.file(`store.db${each}`), folder.file(`copy.db${each}`));
       if (isRoot) chownSync(folder.file(`copy.db${each}`), OTHER_USER, OTHER_USER);
     }
     if (isRoot) chownSync(folder.file(''), OTHER_USER, OTHER_USER);
-    chmodSync(folder.file(`copy.db${suffix}`), 0);
+    if (existsSync(folder.file(`copy.db${suffix}`))) chmodSync(folder.file(`copy.db${suffix}`), 0);
+    else chmodSync(folder.file(''), 0o555);
     const script = `
       import { openSqliteStore } from ${JSON.stringify(fileURLToPath(new URL('./open.ts', import.meta.url)))};
       import { systemClock } from ${JSON.stringify(fileURLToPath(new URL('../../lib/clock.ts', import.meta.url)))};
@@ -104,10 +109,12 @@ describe('opening the SQLite store', () => {
       timeout: 20_000,
       ...(isRoot ? { uid: OTHER_USER, gid: OTHER_USER } : {}),
     });
+    chmodSync(folder.file(''), 0o700);
     expect(stdout).toMatch(
-      /^inaccessible .*copy\.db-\w+ cannot be opened: permission denied; give it to the user/,
+      new RegExp(
+        `^inaccessible .*copy\\.db${suffix} cannot be opened: permission denied; give ${what} to the user`,
+      ),
     );
-    expect(stdout).toContain(`copy.db${suffix} cannot be opened`);
   });
 
   it('refuses a second store on the same file until the first is closed', async () => {

@@ -16,6 +16,7 @@ import { StoreRefused } from '../../shared/refusal.ts';
 import { sqliteCode } from './sqlite-errors.ts';
 
 const BUSY = 5;
+const READ_ONLY = 8;
 const CANNOT_OPEN = 14;
 /** The longest time that migrating may take. */
 const UPGRADE_MS = 5_000;
@@ -109,8 +110,9 @@ function open(path: string, take: (db: DatabaseSync) => void): DatabaseSync | nu
     db?.close();
     if (sqliteCode(error) === BUSY) return null;
     if (error instanceof StoreRefused) throw error;
-    // SQLite says neither which file, nor why.
-    if (sqliteCode(error) === CANNOT_OPEN) makePrivate(`${file}-journal`);
+    // SQLite says neither which file, nor why; of a folder that nothing can be made in, that the database is read-only.
+    const code = sqliteCode(error);
+    if (code === CANNOT_OPEN || code === READ_ONLY) makePrivate(`${file}-journal`);
     throw new StoreRefused('inaccessible', `${file} cannot be locked: ${whyNot(error)}`, { cause: error });
   }
 }
@@ -138,12 +140,13 @@ export function refuseForeign(path: string): void {
 
 function notOpened(path: string, error: unknown): StoreRefused {
   const { code } = error as NodeJS.ErrnoException;
+  const folder = dirname(path);
   const fix =
     code === 'ENOENT'
-      ? `make the folder ${dirname(path)}, owned by the user that runs postrider`
+      ? `make the folder ${folder}, owned by the user that runs postrider`
       : code === 'EROFS'
         ? 'mount it read-write (ReadWritePaths= in a systemd unit), or choose another folder with --data'
-        : 'give it to the user that runs postrider (chown), run as the user that owns it, or choose another folder with --data';
+        : `give ${existsSync(path) ? 'it' : `the folder ${folder}`} to the user that runs postrider (chown), run as the user that owns it, or choose another folder with --data`;
   return new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
     cause: error,
   });
