@@ -86,6 +86,47 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await until('it is new again', async () => (await subjects(one.page))[0] === 'Unread: Seen by all');
   });
 
+  it('marks and deletes a whole inbox, with a sign before the answer, in every tab', async () => {
+    for (const n of [1, 2]) await server.send({ Subject: `Mail ${n}` });
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    const tab = await page.context().newPage();
+    await tab.goto(url);
+    for (const shown of [page, tab]) await shown.getByRole('link', { name: 'All mail 2 unread' }).waitFor();
+    for (const key of ['j', 'x']) await page.keyboard.press(key);
+    await page.getByText('1 selected').waitFor();
+    const gone = (await server.call('GET', '/sandbox/messages')).json.Items[0].ID;
+    await server.call('DELETE', `/sandbox/messages/${gone}`);
+    await page.evaluate(`new BroadcastChannel('postrider.captures').postMessage('changed')`);
+    const more = page.getByRole('button', { name: 'More', exact: true });
+    await more.waitFor();
+    const held: (() => Promise<void>)[] = [];
+    await page.route(/\/sandbox\/messages(\?|$)/, async (route) => {
+      if (route.request().method() !== 'GET') await new Promise<void>((go) => held.push(async () => go()));
+      await route.continue();
+    });
+    const answer = () =>
+      expect
+        .poll(() => held.length)
+        .toBe(1)
+        .then(() => held.pop()?.());
+    await more.click();
+    await page.getByRole('menuitem', { name: 'Mark all as read' }).click();
+    await expect.poll(() => subjects(page)).toEqual(['Mail 1']);
+    await answer();
+    await expect.poll(() => subjects(tab)).toEqual(['Mail 1']);
+    for (const shown of [page, tab])
+      await shown.getByRole('link', { name: 'All mail', exact: true }).waitFor();
+    await more.click();
+    await page.getByRole('menuitem', { name: 'Delete all…' }).click();
+    const yes = page.getByRole('button', { name: 'Delete all' });
+    await yes.click();
+    await expect.poll(() => yes.getAttribute('aria-disabled')).toBe('true');
+    await answer();
+    await page.getByText('1 mail deleted').waitFor();
+    await expect.poll(async () => (await rows(page).count()) + (await rows(tab).count())).toBe(0);
+  });
+
   it('deletes all that was selected when the page is left', async () => {
     for (const n of [1, 2, 3]) await server.send({ Subject: `To be deleted ${n}` });
     const { page } = await openPage(browser);

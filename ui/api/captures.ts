@@ -99,12 +99,12 @@ export async function markSeen(ids: readonly string[], seen: boolean): Promise<v
 }
 
 /** All of one inbox, or of every inbox. */
-export async function markAllSeen(inbox: string | undefined): Promise<void> {
+export async function markAllSeen(inbox: Query[string]): Promise<void> {
   await open('PATCH', '/sandbox/messages', { query: { Inbox: inbox }, body: { Seen: true } });
 }
 
 /** All of one inbox, or of every inbox; how many there were. */
-export function emptyInbox(inbox: string | undefined): Promise<{ Deleted: number }> {
+export function emptyInbox(inbox: Query[string]): Promise<{ Deleted: number }> {
   return call('DELETE', '/sandbox/messages', { query: { Inbox: inbox } });
 }
 

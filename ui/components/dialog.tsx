@@ -2,6 +2,7 @@
  * A dialog over the page: the browser's own, which keeps the focus inside and closes with Esc, except while it holds
  * something that is not shown again (`data-shown-once`); and the form in one, with its buttons.
  */
+import { useMutation } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Button, IconButton } from './button.tsx';
@@ -63,6 +64,7 @@ export function DialogForm({
   missing = null,
   isErrorAtField = false,
   aside,
+  cancel = 'Cancel',
   children,
   onSubmit,
   onCancel,
@@ -77,6 +79,8 @@ export function DialogForm({
   isErrorAtField?: boolean;
   /** Beside the buttons. */
   aside?: ReactNode;
+  /** The words of the button that closes it. */
+  cancel?: string;
   children: ReactNode;
   onSubmit(form: FormData): void;
   /** Left out: there is no button for it. */
@@ -95,7 +99,7 @@ export function DialogForm({
       <div className="flex items-center justify-end gap-2">
         {aside}
         {missing !== null && <p className="mr-auto text-soft">{missing}</p>}
-        {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+        {onCancel !== undefined && <Button onClick={onCancel}>{cancel}</Button>}
         <Button type="submit" look={look} isBusy={running.isPending} disabled={missing !== null}>
           {action}
         </Button>
@@ -104,7 +108,7 @@ export function DialogForm({
   );
 }
 
-/** Asks before something that is done at once, and closes with the answer. */
+/** Asks before something is done, and closes when it is. */
 export function Question({
   title,
   text,
@@ -118,24 +122,20 @@ export function Question({
   /** The words of the two buttons. */
   action: string;
   cancel?: string;
-  onYes(): void;
+  onYes(): Promise<unknown>;
   onClose(): void;
 }) {
+  const running = useMutation({ mutationFn: onYes, onSuccess: onClose });
   return (
     <Dialog title={title} onClose={onClose}>
-      <p className="text-soft">{text}</p>
-      <div className="mt-4 flex justify-end gap-2">
-        <Button onClick={onClose}>{cancel}</Button>
-        <Button
-          look="danger"
-          onClick={() => {
-            onClose();
-            onYes();
-          }}
-        >
-          {action}
-        </Button>
-      </div>
+      <DialogForm
+        {...{ running, action, cancel }}
+        look="danger"
+        onSubmit={() => running.mutate()}
+        onCancel={onClose}
+      >
+        <p className="text-soft">{text}</p>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -75,11 +75,10 @@ export function InboxPlace() {
     ...{ items, idOf: captureId, openId, rows },
     onStep: (id) => (twoPanes || openId !== null) && void goTo(id),
   });
+  /** Of the selection: what is in this list, and not gone meanwhile. */
+  const picked = selected.size === 0 ? [] : items.map(captureId).filter((id) => selected.has(id));
   /** What a key acts on: the selection, else the mail where the reader is. */
-  const chosen = (): readonly string[] => {
-    if (selected.size > 0) return items.filter((item) => selected.has(item.ID)).map((item) => item.ID);
-    return cursorId === null ? [] : [cursorId];
-  };
+  const chosen = (): readonly string[] => (picked.length > 0 ? picked : cursorId === null ? [] : [cursorId]);
   const remove = (ids: readonly string[]): void => {
     const gone = new Set(ids);
     if (openId !== null && gone.has(openId)) {
@@ -117,7 +116,7 @@ export function InboxPlace() {
     '#': () => captures.mayRemove && remove(chosen()),
     '?': () => setShowsKeys(true),
     Escape() {
-      if (selected.size > 0) setSelected(NONE);
+      if (picked.length > 0) setSelected(NONE);
       else if (q !== '') setQuery('');
     },
   });
@@ -138,12 +137,13 @@ export function InboxPlace() {
               onWords={setQuery}
               inboxes={inboxes.data ?? []}
               inbox={inbox}
-              selected={selected.size}
+              selected={picked.length}
               onClear={() => setSelected(NONE)}
               onMark={markChosen}
               onRemove={() => remove(chosen())}
+              onMarkAll={captures.markAll}
+              onRemoveAll={captures.removeAll}
               onKeys={() => setShowsKeys(true)}
-              onChanged={captures.reload}
             />
             <InboxList
               captures={captures}
@@ -168,7 +168,7 @@ export function InboxPlace() {
                     isOpen={item.ID === openId}
                     isCursor={item.ID === cursorId}
                     isSelected={selected.has(item.ID)}
-                    isSelecting={selected.size > 0}
+                    isSelecting={picked.length > 0}
                     onToggle={toggle}
                   />
                 )}

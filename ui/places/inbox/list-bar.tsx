@@ -4,13 +4,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { CheckCheck, ChevronDown, Keyboard, Mail, Trash2, X } from 'lucide-react';
 import { useState } from 'react';
-import { emptyInbox, markAllSeen } from '../../api/captures.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Question } from '../../components/dialog.tsx';
 import { Menu, MoreMenu } from '../../components/menu.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
-import { toast, toastError } from '../../components/toasts.tsx';
 import { inboxLabel, type NamedInbox } from './inbox-side.tsx';
 
 export interface ListBarProps {
@@ -23,9 +21,9 @@ export interface ListBarProps {
   onClear(): void;
   onMark(): void;
   onRemove(): void;
+  onMarkAll(): void;
+  onRemoveAll(): Promise<void>;
   onKeys(): void;
-  /** The list has changed as a whole. */
-  onChanged(): void;
 }
 
 export function ListBar(props: ListBarProps) {
@@ -67,13 +65,9 @@ export function ListBar(props: ListBarProps) {
   );
 }
 
-function WholeInbox({ inbox, onChanged }: ListBarProps) {
+function WholeInbox({ inbox, onMarkAll, onRemoveAll }: ListBarProps) {
   const [asks, setAsks] = useState(false);
   const where = inbox === undefined ? 'all inboxes' : inboxLabel(inbox);
-  const done = (text: string) => {
-    toast({ text });
-    onChanged();
-  };
   return (
     <>
       <MoreMenu
@@ -82,7 +76,7 @@ function WholeInbox({ inbox, onChanged }: ListBarProps) {
           {
             icon: CheckCheck,
             name: 'Mark all as read',
-            run: () => void markAllSeen(inbox).then(() => done('Marked as read'), toastError),
+            run: onMarkAll,
           },
           {
             icon: Trash2,
@@ -97,9 +91,7 @@ function WholeInbox({ inbox, onChanged }: ListBarProps) {
           title={`Delete all mail in ${where}?`}
           text="Everything that was captured there is deleted for everybody. This cannot be undone."
           action="Delete all"
-          onYes={() =>
-            void emptyInbox(inbox).then(({ Deleted }) => done(`${Deleted} mails deleted`), toastError)
-          }
+          onYes={onRemoveAll}
           onClose={() => setAsks(false)}
         />
       )}

@@ -4,8 +4,17 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef } from 'react';
 import type { CaptureSummary } from '../../../src/client/api-types.ts';
 import { unlessGone } from '../../api/call.ts';
-import { captureSource, deleteCapture, type Filters, markSeen } from '../../api/captures.ts';
+import {
+  captureId,
+  captureSource,
+  deleteCapture,
+  emptyInbox,
+  type Filters,
+  markAllSeen,
+  markSeen,
+} from '../../api/captures.ts';
 import { ME, mayDo } from '../../api/me.ts';
+import { countOf } from '../../components/count.ts';
 import type { ListSnapshot } from '../../components/live-list.ts';
 import { messageOf, toast } from '../../components/toasts.tsx';
 import { undoable } from '../../components/undoable.ts';
@@ -26,6 +35,9 @@ export interface Captures extends ListSnapshot<CaptureSummary> {
   mark(ids: readonly string[], seen: boolean): void;
   /** Gone at once, deleted in ten seconds unless it is undone. */
   remove(ids: readonly string[]): void;
+  /** The whole inbox, also what is not in the list. */
+  markAll(): void;
+  removeAll(): Promise<void>;
   mayRemove: boolean;
 }
 
@@ -60,19 +72,33 @@ export function useCaptures(filters: Filters, key: string): Captures {
     channel.current?.postMessage('changed');
   }, [recount]);
 
-  const mark = useCallback(
-    (ids: readonly string[], seen: boolean) => {
+  /** Shown at once; `run` does it. */
+  const showSeen = useCallback(
+    (ids: readonly string[], seen: boolean, run: () => Promise<unknown>) => {
       list?.patch(new Set(ids), { SeenAt: seen ? new Date().toISOString() : null });
-      const portions = Array.from({ length: Math.ceil(ids.length / 100) }, (_, n) =>
-        ids.slice(100 * n, 100 * n + 100),
-      );
-      Promise.all(portions.map((portion) => markSeen(portion, seen))).then(changed, (error: unknown) => {
+      run().then(changed, (error: unknown) => {
         toast({ text: `Not marked: ${messageOf(error)}` });
         list?.reload();
       });
     },
     [list, changed],
   );
+  const mark = useCallback(
+    (ids: readonly string[], seen: boolean) => {
+      const portions = Array.from({ length: Math.ceil(ids.length / 100) }, (_, n) =>
+        ids.slice(100 * n, 100 * n + 100),
+      );
+      showSeen(ids, seen, () => Promise.all(portions.map((portion) => markSeen(portion, seen))));
+    },
+    [showSeen],
+  );
+  const markAll = () => showSeen(snapshot.items.map(captureId), true, () => markAllSeen(filters.Inbox));
+  const removeAll = async () => {
+    const { Deleted } = await emptyInbox(filters.Inbox);
+    toast({ text: `${countOf(Deleted, 'mail')} deleted` });
+    list?.reload();
+    changed();
+  };
 
   const remove = useCallback(
     (ids: readonly string[]) => {
@@ -105,5 +131,6 @@ export function useCaptures(filters: Filters, key: string): Captures {
   const reload = useCallback(() => list?.reload(), [list]);
   const loadMore = useCallback(() => list?.loadMore(), [list]);
   const look = useCallback((index: number) => list?.look(index), [list]);
-  return { ...snapshot, reload, loadMore, look, mark, remove, mayRemove: mayDo(me, 'email:send') };
+  const mayRemove = mayDo(me, 'email:send');
+  return { ...snapshot, reload, loadMore, look, mark, remove, markAll, removeAll, mayRemove };
 }

@@ -83,7 +83,10 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
           text="Recipients that still wait are not sent to. What was delivered stays delivered. “Retry now” does not bring canceled recipients back."
           action="Cancel the message"
           cancel="Keep it"
-          onYes={() => run(async () => canceledText(await cancelMessage(id)))}
+          onYes={async () => {
+            toast({ text: canceledText(await cancelMessage(id)) });
+            onChanged();
+          }}
           onClose={() => setAsks(false)}
         />
       )}
