@@ -1,5 +1,6 @@
 /** A list that is replaced while an older page is on its way has no hole; a page that failed is not asked for in a loop. */
 import { expect, it, vi } from 'vitest';
+import { ApiError } from '../api/call.ts';
 import { openLiveList } from './live-list.ts';
 
 interface Item {
@@ -107,7 +108,7 @@ it('keeps of very many that arrived only the newest page, unless the reader is f
     return list.snapshot().items.length;
   };
   await vi.advanceTimersByTimeAsync(0);
-  list.look(2);
+  list.look(1);
   expect(await arrive(6_000)).toBe(6_002);
   list.look(0);
   expect(await arrive(1)).toBe(2);
@@ -121,6 +122,54 @@ it('keeps of very many that arrived only the newest page, unless the reader is f
   expect(await arrive(1)).toBe(6_003);
   expect(await arrive(1)).toBe(6_004);
   expect(asked).toBe(1);
+  list.close();
+  vi.useRealTimers();
+});
+
+it('connects anew where a page was refused for now, and keeps the place of a reader further down', async () => {
+  let newest = 6;
+  let isBusy = false;
+  let open: (() => void) | undefined;
+  const list = openLiveList<Item>({
+    idOf: ({ id }) => id,
+    pageSize: 2,
+    page: async (after) => {
+      if (isBusy) throw new ApiError(503, 'busy', 'Busy');
+      const top = after === undefined ? newest : Number(after) - 1;
+      return {
+        Items: [top, top - 1].map((n) => ({ id: String(n) })),
+        HasMore: true,
+        NextCursor: String(top - 1),
+      };
+    },
+    follow(events) {
+      open = events.onOpen;
+      open();
+      return () => undefined;
+    },
+  });
+  vi.useFakeTimers();
+  const shown = () => list.snapshot().items.map(({ id }) => id);
+  await vi.advanceTimersByTimeAsync(0);
+  list.loadMore();
+  await vi.advanceTimersByTimeAsync(0);
+  isBusy = true;
+  list.loadMore();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(list.snapshot().error).toMatchObject({ status: 503 });
+  isBusy = false;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(list.snapshot()).toMatchObject({ error: null, readsOn: true });
+  newest = 11;
+  list.look(1);
+  open?.();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(shown()).toEqual(['11', '10', '9', '8', '7', '6', '5', '4', '3']);
+  list.look(0);
+  newest = 20;
+  open?.();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(shown()).toEqual(['20', '19']);
   list.close();
   vi.useRealTimers();
 });

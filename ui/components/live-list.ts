@@ -1,10 +1,10 @@
 /**
  * A list behind the screen: the newest page, older ones as they are scrolled to, and what arrives, newest on top. Given where
  * its pages and its news come from; leaves snapshots that change together at most every fifth of a second, however much
- * arrives. After every connection the newest page and the one in sight are read again, so a list that lost its server heals by
- * itself. What is hidden (being deleted) stays out of every snapshot until it is shown again.
+ * arrives. After every connection the newest page and the one in sight are read again, and where a page failed it is connected
+ * to anew, so a list that lost its server heals by itself. What is hidden (being deleted) stays out of every snapshot until it is shown again.
  */
-import { ApiError, Unreachable } from '../api/call.ts';
+import { ApiError, asksAgainAfterMs, Unreachable } from '../api/call.ts';
 
 /** Where a list comes from: an operation with pages, newest first, and a stream. */
 export interface LiveSource<Item> {
@@ -63,6 +63,8 @@ export const NOTHING_YET: ListSnapshot<never> = {
 const FLUSH_MS = 200;
 /** Where the top is looked at, of more than these only the newest page is kept, and what is older is read again where it is wanted. */
 const MOST_KEPT = 5_000;
+/** So many pages are read at the most to find again where a reader is who has scrolled down. */
+const MOST_MISSED = 10;
 /** A server that did not answer is asked again behind so many more. */
 const MANY_MORE = 1_000;
 
@@ -82,6 +84,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
   let flushing: ReturnType<typeof setTimeout> | undefined;
   /** How long the list was when the newest page was asked for because it was too long; 0: it was answered. */
   let askedAt = 0;
+  let again: ReturnType<typeof setTimeout> | undefined;
   const hidden = new Set<string>();
   const listeners = new Set<() => void>();
   const ended = new AbortController();
@@ -97,9 +100,8 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
     },
     loadMore: () => void readMore(),
     reload() {
-      if (lost === null) return void readAgain();
-      leave();
-      leave = source.follow({ onOpen, onItem, onLost });
+      if (lost === null) void readAgain();
+      else connect();
     },
     look(index) {
       sight = index;
@@ -120,8 +122,22 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
       leave();
       ended.abort();
       clearTimeout(flushing);
+      clearTimeout(again);
     },
   };
+
+  function connect(): void {
+    leave();
+    leave = source.follow({ onOpen, onItem, onLost });
+  }
+
+  /** A page did not come. Connected to anew rather than asked for, because a hidden page has to ask nothing. */
+  function onFailed(cause: unknown): void {
+    error = cause;
+    const waitMs = asksAgainAfterMs(cause);
+    clearTimeout(again);
+    if (waitMs > 0) again = setTimeout(connect, waitMs);
+  }
 
   function onOpen(): void {
     lost = null;
@@ -145,7 +161,11 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
   async function readAgain(): Promise<void> {
     const before = new Set(known.map(idOf));
     try {
-      const page = await source.page(undefined, ended.signal);
+      let page = await source.page(undefined, ended.signal);
+      for (let pages = 1; pages < MOST_MISSED && sight > 0 && !isKnown(page); pages += 1) {
+        const next = await source.page(page.NextCursor ?? undefined, ended.signal);
+        page = { ...next, Items: [...page.Items, ...next.Items] };
+      }
       const inPage = new Set(page.Items.map(idOf));
       // What arrived while the page was on its way may be newer than it.
       const newer = known.filter((item) => !before.has(idOf(item)) && !inPage.has(idOf(item)));
@@ -158,11 +178,18 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
       askedAt = 0;
     } catch (cause) {
       if (ended.signal.aborted) return;
-      error = cause;
+      onFailed(cause);
       if (state === 'loading') state = 'failed';
     }
     tell();
     if (state === 'ready' && sight >= source.pageSize) await readInSight();
+  }
+
+  /** It reaches down to what is known, or there is nothing behind it. */
+  function isKnown({ Items, NextCursor }: { Items: readonly Item[]; NextCursor: string | null }): boolean {
+    const last = Items.at(-1);
+    if (NextCursor === null || last === undefined || Items.length < source.pageSize) return true;
+    return known.some((item) => idOf(item) === idOf(last));
   }
 
   /** What is known already and stays below the newest page; null: more was missed than a page holds, or it is too much. */
@@ -211,7 +238,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
       }
     } catch (cause) {
       if (ended.signal.aborted) return;
-      error = cause;
+      onFailed(cause);
     }
     loadingMore = false;
     tell();
@@ -232,7 +259,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
   }
 
   function isTooLong(): boolean {
-    return known.length > MOST_KEPT && sight < source.pageSize;
+    return known.length > MOST_KEPT && sight === 0;
   }
 
   function snapshot(): ListSnapshot<Item> {
