@@ -33,6 +33,7 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await page.getByRole('menuitem', { name }).click();
   };
 
+  const focused = (page: Page) => page.locator(':focus');
   /** What a dialog shows to be copied. */
   const shown = async (page: Page): Promise<string[]> => {
     await page.getByText('it is not shown again').waitFor();
@@ -52,14 +53,21 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await dialog.getByLabel('Sends per second').fill('5');
     await dialog.getByRole('button', { name: 'Make the token' }).click();
     const [token = '', command = ''] = await shown(page);
+    expect(await focused(page).textContent()).toContain('Copy the token now');
     const { stdout } = await promisify(execFile)('sh', ['-c', command]);
     expect(JSON.parse(stdout)).toEqual({ MessageID: expect.any(String) });
     await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await focused(page).textContent()).toContain('New token');
     const made = row(page, HOSTILE);
     await made.getByText('Send mail').waitFor();
     await made.getByText('At most 5 a second · From 127.0.0.1, ::1').waitFor();
     await made.getByText('by you').waitFor();
     expect((await page.content()).includes(token)).toBe(false);
+    await actions(page, HOSTILE, 'Revoke');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await focused(page).getAttribute('aria-label')).toBe(`Actions for ${HOSTILE}`);
     await actions(page, HOSTILE, 'Revoke');
     const revoke = dialog.getByRole('button', { name: 'Revoke' });
     expect(await revoke.isDisabled()).toBe(true);

@@ -91,6 +91,7 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await page.getByText('Saved as version 2').waitFor();
     await page.getByText('version 2, changed').waitFor();
     expect(await save(page).isDisabled()).toBe(true);
+    expect(await page.locator(':focus').textContent()).toBe('Save');
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByLabel('To', { exact: true }).fill('ann@example.net');
     await page.getByRole('button', { name: 'Send', exact: true }).click();

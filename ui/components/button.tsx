@@ -10,7 +10,7 @@ const SHAPES = {
 } as const;
 
 interface Working {
-  /** What it did last is not done yet: it does nothing, but keeps the focus, which `disabled` would take away. */
+  /** What it did last is not done yet, or needs nothing more: it does nothing, but keeps the focus, which `disabled` would take away. */
   isBusy?: boolean;
 }
 
@@ -25,6 +25,11 @@ export function Button({ look = 'plain', className = '', isBusy = false, ...rest
       className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border print:hidden px-3 py-1 disabled:opacity-50 aria-disabled:opacity-50 ${SHAPES[look]} ${className}`}
     />
   );
+}
+
+/** `ref` of what stands in place of a button that is gone: it gets the focus that went with it. With `tabIndex={-1}`. */
+export function takeLostFocus(element: HTMLElement | null): void {
+  if (document.activeElement === document.body) element?.focus();
 }
 
 /** A form is not submitted either. */

@@ -4,7 +4,7 @@
  */
 import { useMutation } from '@tanstack/react-query';
 import { X } from 'lucide-react';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { FormError } from './field.tsx';
 
@@ -27,7 +27,8 @@ export function Dialog({
   onClose(): void;
 }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Closed while it is still in the page: only so the focus goes back to where it was.
+  useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;
     element.showModal();

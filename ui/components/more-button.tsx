@@ -1,7 +1,7 @@
 /** A list that is read page by page: its rows, or what stands in their place, and below them the button that reads on. */
-import { type ReactNode, useContext } from 'react';
+import { type ReactNode, useContext, useState } from 'react';
 import { Unreachable } from '../api/call.ts';
-import { Button } from './button.tsx';
+import { Button, takeLostFocus } from './button.tsx';
 import { FormError } from './field.tsx';
 import { NothingFound } from './notice.tsx';
 import { NotYet, SaidError } from './page.tsx';
@@ -11,11 +11,24 @@ import type { Pages } from './pages.ts';
 export function MoreButton({ list, children }: { list: Pages<unknown>; children: string }) {
   const { error, hasMore } = list;
   const isSaid = useContext(SaidError) === error && (error instanceof Unreachable || !hasMore);
+  const [isAsked, setAsked] = useState(false);
+  if (!hasMore && error === null && isAsked)
+    return (
+      <p ref={takeLostFocus} tabIndex={-1} className="text-soft outline-none">
+        That is all.
+      </p>
+    );
   if (!hasMore) return isSaid ? null : <FormError error={error} />;
   return (
     <div className="grid justify-items-start gap-2">
       <FormError error={isSaid ? null : error} />
-      <Button isBusy={list.isReading} onClick={list.more}>
+      <Button
+        isBusy={list.isReading}
+        onClick={() => {
+          setAsked(true);
+          list.more();
+        }}
+      >
         {list.isReading ? 'Reading…' : children}
       </Button>
     </div>

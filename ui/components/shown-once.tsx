@@ -1,6 +1,6 @@
 /** A secret that is shown this once: with a button that copies it, and what to do with it. */
 import type { ReactNode } from 'react';
-import { Button } from './button.tsx';
+import { Button, takeLostFocus } from './button.tsx';
 import { CodeBlock } from './copy.tsx';
 
 export function ShownOnce({
@@ -17,7 +17,9 @@ export function ShownOnce({
 }) {
   return (
     <div data-shown-once className="grid gap-4">
-      <p>Copy the {what} now: it is not shown again.</p>
+      <p ref={takeLostFocus} tabIndex={-1} className="outline-none">
+        Copy the {what} now: it is not shown again.
+      </p>
       <CodeBlock text={text} label={`Copy the ${what}`} />
       {children}
       <Button look="main" className="justify-self-end" onClick={onClose}>

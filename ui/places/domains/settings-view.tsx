@@ -60,7 +60,7 @@ export function SettingsView({
         {!isAtField && <FormError error={saving.error} />}
         {mayChange && (
           <div className="flex gap-2">
-            <Button type="submit" look="main" isBusy={saving.isPending} disabled={change === null}>
+            <Button type="submit" look="main" isBusy={saving.isPending || change === null}>
               Save
             </Button>
             {change !== null && (

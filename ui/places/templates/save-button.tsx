@@ -45,7 +45,7 @@ export function SaveButton({ id, draft, onConflict }: { id: string; draft: Draft
   return (
     <Button
       look="main"
-      disabled={isOff}
+      isBusy={isOff}
       title={isEmpty ? 'A template holds at least one text' : 'Save as a new version (Ctrl S)'}
       aria-keyshortcuts="Control+S"
       onClick={() => save.current()}
