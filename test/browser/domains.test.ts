@@ -140,11 +140,10 @@ describe.skipIf(!hasBrowser)('the domains', () => {
     expect(json).toMatchObject({ RequireTls: true, ReturnPathHost: 'bounces.wrong.example' });
     await page.getByRole('radio', { name: 'Limits' }).click();
     expect(await page.getByRole('meter', { name: 'Today' }).getAttribute('aria-valuemax')).toBe('500');
-    await server.call('POST', '/queue/hold', {
-      body: { SenderDomain: 'wrong.example', Reason: 'wrong price' },
-    });
-    await page.reload();
-    await page.getByText('wrong price').waitFor();
+    await page.getByRole('button', { name: 'Hold its mail…' }).click();
+    await page.getByLabel('Reason').fill('wrong price');
+    await page.getByRole('button', { name: 'Hold', exact: true }).click();
+    await page.getByRole('list', { name: 'Holds' }).getByText('wrong price').waitFor();
   });
 
   it('rotates the key, and says how long the old record stays', async () => {

@@ -9,6 +9,7 @@ import { NotYet, Section } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { Until } from '../../components/time.tsx';
 import { useLive } from '../../components/use-live.ts';
+import { HoldButton } from '../queue/hold-dialog.tsx';
 import { HoldList } from '../queue/holds-view.tsx';
 
 const EVERY_MS = 30_000;
@@ -124,6 +125,7 @@ function Holds({ name }: { name: string }) {
       ) : (
         <HoldList holds={data.Items} />
       )}
+      <HoldButton from={name}>Hold its mail…</HoldButton>
     </Section>
   );
 }

@@ -1,8 +1,11 @@
 /** Holds mail back: which, why, and until when. It can be released at any time, at once by the message that follows. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Pause } from 'lucide-react';
+import { useState } from 'react';
 import type { HoldQueueRequest } from '../../../src/client/api-types.ts';
 import { fieldError } from '../../api/call.ts';
 import { holdMail, releaseHold } from '../../api/queue.ts';
+import { Button } from '../../components/button.tsx';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { Field, Options, SelectField } from '../../components/field.tsx';
 import { messageOf, toast } from '../../components/toasts.tsx';
@@ -27,8 +30,27 @@ const DOMAIN = {
   spellCheck: false,
 } as const;
 
-/** `site`: the recipient domain that it begins with. */
-export function HoldDialog({ site = '', onClose }: { site?: string; onClose(): void }) {
+/** What it begins with. */
+interface HoldStart {
+  /** The recipient domain. */
+  to?: string;
+  /** The sender domain. */
+  from?: string;
+}
+
+export function HoldButton({ children, ...start }: HoldStart & { children: string }) {
+  const [isHolding, setHolding] = useState(false);
+  return (
+    <>
+      <Button className="justify-self-start" onClick={() => setHolding(true)}>
+        <Pause size={14} aria-hidden /> {children}
+      </Button>
+      {isHolding && <HoldDialog {...start} onClose={() => setHolding(false)} />}
+    </>
+  );
+}
+
+export function HoldDialog({ to = '', from = '', onClose }: HoldStart & { onClose(): void }) {
   const queries = useQueryClient();
   const changed = () => void queries.invalidateQueries({ queryKey: ['queue'] });
   const holding = useMutation({
@@ -51,7 +73,7 @@ export function HoldDialog({ site = '', onClose }: { site?: string; onClose(): v
       onClose();
     },
   });
-  const [to, from] = ['/RecipientDomain', '/SenderDomain'].map((pointer) =>
+  const [wrongTo, wrongFrom] = ['/RecipientDomain', '/SenderDomain'].map((pointer) =>
     fieldError(holding.error, pointer),
   );
   return (
@@ -59,7 +81,7 @@ export function HoldDialog({ site = '', onClose }: { site?: string; onClose(): v
       <DialogForm
         running={holding}
         action="Hold"
-        isErrorAtField={to !== undefined || from !== undefined}
+        isErrorAtField={wrongTo !== undefined || wrongFrom !== undefined}
         onSubmit={(form) => holding.mutate(wantedOf(form))}
         onCancel={onClose}
       >
@@ -67,8 +89,8 @@ export function HoldDialog({ site = '', onClose }: { site?: string; onClose(): v
           Mail that fits everything you fill in waits until the hold ends. It still expires, and new mail is
           accepted.
         </p>
-        <Field label="To domain" name="RecipientDomain" error={to} defaultValue={site} {...DOMAIN} />
-        <Field label="From domain" name="SenderDomain" error={from} {...DOMAIN} />
+        <Field label="To domain" name="RecipientDomain" error={wrongTo} defaultValue={to} {...DOMAIN} />
+        <Field label="From domain" name="SenderDomain" error={wrongFrom} defaultValue={from} {...DOMAIN} />
         <SelectField label="Priority" name="Priority">
           <Options of={PRIORITIES} />
         </SelectField>

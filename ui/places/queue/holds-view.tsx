@@ -11,15 +11,14 @@ import { Lasting, Until } from '../../components/time.tsx';
 import type { Live } from '../../components/use-live.ts';
 import { useLeaving, useRemoval } from '../../components/use-removal.ts';
 
-export function HoldsView({ holds, onHold }: { holds: Live<HoldsAnswer>; onHold(): void }) {
+export function HoldsView({ holds }: { holds: Live<HoldsAnswer> }) {
   const { data } = holds;
   const { data: me } = useQuery(ME);
   if (data === undefined) return <NotYet error={holds.error} onAgain={holds.again} />;
   if (data.Items.length === 0)
     return (
       <Notice title="No mail is held" icon={<CircleCheck aria-hidden />}>
-        <p className="mb-3">A hold keeps mail back until you release it: of a domain, to a site, or all.</p>
-        <Button onClick={onHold}>Hold mail…</Button>
+        A hold keeps mail back until you release it: of a domain, to a site, or all.
       </Notice>
     );
   return (

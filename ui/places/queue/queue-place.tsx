@@ -3,16 +3,13 @@
  * person holds back; which of them is shown, and what is looked for, stand in the address.
  */
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Pause } from 'lucide-react';
-import { useState } from 'react';
 import { getQueue, listHolds } from '../../api/queue.ts';
-import { Button } from '../../components/button.tsx';
 import { countOf, countText } from '../../components/count.ts';
 import { NotYet, Page } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
 import { useLive } from '../../components/use-live.ts';
 import { CausesView } from './causes-view.tsx';
-import { HoldDialog } from './hold-dialog.tsx';
+import { HoldButton } from './hold-dialog.tsx';
 import { HoldsView } from './holds-view.tsx';
 import { SitesView } from './sites-view.tsx';
 
@@ -26,7 +23,6 @@ export function QueuePlace() {
   const navigate = useNavigate({ from: '/queue' });
   const queue = useLive([...QUEUE, 'list'], getQueue, EVERY_MS);
   const holds = useLive(HOLDS, listHolds, EVERY_MS);
-  const [isHolding, setHolding] = useState(false);
   const { data } = queue;
   const held = holds.data?.Items.length ?? 0;
   return (
@@ -42,9 +38,9 @@ export function QueuePlace() {
                 ` · ${countOf(data.PendingCalls ?? 0, 'webhook call')} to make`}
             </p>
           )}
-          <Button className="ml-auto" onClick={() => setHolding(true)}>
-            <Pause size={14} aria-hidden /> Hold mail…
-          </Button>
+          <div className="ml-auto">
+            <HoldButton>Hold mail…</HoldButton>
+          </div>
         </>
       }
     >
@@ -61,7 +57,7 @@ export function QueuePlace() {
       {view === 'causes' ? (
         <CausesView />
       ) : view === 'holds' ? (
-        <HoldsView holds={holds} onHold={() => setHolding(true)} />
+        <HoldsView holds={holds} />
       ) : data === undefined ? (
         <NotYet error={queue.error} onAgain={queue.again} />
       ) : (
@@ -71,7 +67,6 @@ export function QueuePlace() {
           onText={(text) => void navigate({ search: text === '' ? {} : { q: text }, replace: true })}
         />
       )}
-      {isHolding && <HoldDialog onClose={() => setHolding(false)} />}
     </Page>
   );
 }

@@ -3,8 +3,7 @@
  * by any of its names: a recipient domain, a provider, a relay.
  */
 import { useParams } from '@tanstack/react-router';
-import { Pause, Zap } from 'lucide-react';
-import { useState } from 'react';
+import { Zap } from 'lucide-react';
 import type { QueueAnswer, Site } from '../../../src/client/api-types.ts';
 import { getQueue, getSite } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
@@ -12,7 +11,7 @@ import { countOf, countText } from '../../components/count.ts';
 import { NotYet, Page, Section } from '../../components/page.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { useLive } from '../../components/use-live.ts';
-import { HoldDialog } from './hold-dialog.tsx';
+import { HoldButton } from './hold-dialog.tsx';
 import { HoldList } from './holds-view.tsx';
 import { LimitsTable } from './limits-table.tsx';
 import { PathSection } from './path-section.tsx';
@@ -31,7 +30,6 @@ export function SitePage() {
     EVERY_MS,
   );
   const queue = useLive(['queue', 'list'], getQueue, EVERY_MS);
-  const [isHolding, setHolding] = useState(false);
   const { tryNow, isTrying } = useTry(site);
   useKeys({ u: () => history.back() });
   return (
@@ -42,9 +40,7 @@ export function SitePage() {
       title={<bdi>{site}</bdi>}
       tools={
         <div className="ml-auto flex gap-2">
-          <Button onClick={() => setHolding(true)}>
-            <Pause size={14} aria-hidden /> Hold…
-          </Button>
+          <HoldButton to={site}>Hold…</HoldButton>
           <Button look="main" onClick={tryNow} isBusy={isTrying}>
             <Zap size={14} aria-hidden /> Try now
           </Button>
@@ -56,7 +52,6 @@ export function SitePage() {
       ) : (
         <SiteFacts site={data} queue={queue.data} />
       )}
-      {isHolding && <HoldDialog site={site} onClose={() => setHolding(false)} />}
     </Page>
   );
 }

@@ -119,7 +119,7 @@ function Actions({ row: { site } }: { row: SiteRow }) {
           { name: 'Hold its mail…', run: () => setHolding(true) },
         ]}
       />
-      {isHolding && <HoldDialog site={site} onClose={() => setHolding(false)} />}
+      {isHolding && <HoldDialog to={site} onClose={() => setHolding(false)} />}
     </span>
   );
 }
