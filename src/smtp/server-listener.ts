@@ -107,6 +107,8 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   const perAddress = createTally();
   const memory = createByteBudget(options.maxMemoryBytes);
   const turns = createFairTurns(clock);
+  /** Apart, so that who is connected does not wait for all who want to be. */
+  const handshakes = createFairTurns(clock);
   let sockets = 0;
   let stopping = false;
   let onEmpty: (() => void) | null = null;
@@ -143,6 +145,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   async function listen(at: ListenAddress, implicitTls: boolean): Promise<ListenAddress> {
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
       turns.arrived();
+      handshakes.arrived();
       void accept(socket, implicitTls);
     });
     await new Promise<void>((resolve, reject) => {
@@ -416,7 +419,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
         if (!isDone && !stopping && (isNone || isSilent)) speaksNone?.();
         resolve(null);
       });
-      const take = (work: () => void) => turns(peer, work);
+      const take = (work: () => void) => (isDone ? turns : handshakes)(peer, work);
       const socket = beginTls(plain, { secureContext }, take, () => {
         isDone = true;
         timer.cancel();

@@ -5,7 +5,7 @@
  * being answered: what it asked for may be done already. Requests of HTTP/2 that run at once, which one connection has many
  * of, have the same limits: each takes memory for as long as its client likes. Proxies that the operator trusts have no limit
  * of their own, since they speak for many, and none of theirs is closed for another. Requests and input of TLS that come at
- * once are taken in turns of their addresses.
+ * once are taken in turns of their addresses, handshakes in turns of their own.
  */
 import type { EventEmitter } from 'node:events';
 import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -15,7 +15,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { plainIp } from '../../lib/loopback.ts';
 import { createTally, type Tally } from '../../lib/tally.ts';
-import type { FairTurns } from '../../lib/turns.ts';
+import { createFairTurns, type FairTurns } from '../../lib/turns.ts';
 import { addressKey, networkKey } from '../../policy/access/failed-logins.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 
@@ -47,7 +47,9 @@ export interface ConnectionLimit {
   carries(socket: Socket, inner: Socket): void;
   /** A request of `socket` is being answered until `answer` closes, from when it `isWhole`. */
   answers(socket: Socket, answer: Writable, isWhole: () => boolean): void;
-  /** Reads input of TLS, or begins a request with these headers, when it is the turn of its address. */
+  /** Reads input of a TLS handshake when it is the turn of its address. */
+  shake(address: string, work: () => void): void;
+  /** Reads other input of TLS, or begins a request with these headers, when it is the turn of its address. */
   begin(address: string, headers: IncomingMessage['headers'], work: () => void): void;
   /** Whether a client may have one more request of HTTP/2; it counts until `stream` closes. */
   takeRequest(stream: EventEmitter, address: string): boolean;
@@ -65,6 +67,8 @@ export function createConnectionLimit(
   const carriers = new WeakMap<Socket, Socket>();
   const connections = createTally();
   const requests = createTally();
+  /** Apart, so that who is connected does not wait for all who want to be. */
+  const handshakes = createFairTurns(clock);
   let requestsInAll = 0;
   let toldAtMs = Number.NEGATIVE_INFINITY;
 
@@ -88,6 +92,7 @@ export function createConnectionLimit(
     watch(server) {
       server.prependListener('connection', (socket: Socket) => {
         turns.arrived();
+        handshakes.arrived();
         const ip = socket.remoteAddress ?? '';
         // First, so that who has too many takes nobody's place.
         if (!count(connections, socket, ip, 'connections') || !hasRoom(ip)) {
@@ -115,6 +120,7 @@ export function createConnectionLimit(
     },
     carries: (socket, inner) => carriers.set(inner, socket),
     answers,
+    shake: (address, work) => handshakes(addressKey(plainIp(address)), work),
     begin,
     takeRequest(stream, address) {
       requestsInAll++;

@@ -316,6 +316,22 @@ describe('connections', () => {
     expect(performance.now() - startMs).toBeLessThan(1_000);
   });
 
+  it('read what comes on their connections while others want to be connected', () => {
+    const clock = manualClock();
+    const limit = createConnectionLimit(
+      { clock, log: silentLoggers.service, turns: createFairTurns(clock) },
+      { maxConnections: 10, maxConnectionsPerAddress: 2, trustedProxies: [] },
+    );
+    const began: string[] = [];
+    for (let i = 1; i < 4; i++)
+      limit.shake(`192.0.2.${i}`, () => {
+        began.push('handshake');
+        clock.advance(8);
+      });
+    limit.begin('192.0.2.9', {}, () => began.push('input'));
+    expect(began).toEqual(['handshake', 'input']);
+  });
+
   it('of one site of IPv6 are at most half, however many networks it has', () => {
     const clock = manualClock();
     const limit = createConnectionLimit(

@@ -116,9 +116,15 @@ export function createSecurePort(
   async function secure(socket: Socket, timer: Timer): Promise<void> {
     const secureContext = await deps.certificates.current();
     if (socket.destroyed) return;
-    const turn = (work: () => void) => deps.limit.begin(socket.remoteAddress ?? '', {}, work);
+    let isSecured = false;
+    const turn = (work: () => void) => {
+      const address = socket.remoteAddress ?? '';
+      if (isSecured) deps.limit.begin(address, {}, work);
+      else deps.limit.shake(address, work);
+    };
     // Half-open connections are allowed, so one whose client leaves during the handshake would stay until its time is over.
     const inner = beginTls(socket, { secureContext, ALPNProtocols: PROTOCOLS }, turn, () => {
+      isSecured = true;
       timer.cancel();
       // Only a tls.Server clears this timeout, and HTTP/2 would wait for it.
       Object.assign(inner, { secureConnecting: false });
