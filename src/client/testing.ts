@@ -15,8 +15,6 @@ import { createPostrider, type Postrider } from './client.ts';
 export interface SandboxOptions {
   /** How postrider is started, e.g. `['/opt/postrider/bin/postrider']`. Default: the installed package, otherwise `postrider` of PATH. */
   command?: readonly string[];
-  /** Instead of an installed one: this version of the package `postrider`, by npx. */
-  version?: string;
   /** Port of the API on 127.0.0.1. Default 0: any free one. */
   port?: number;
   /** Port of SMTP submission on 127.0.0.1. Default 0. */
@@ -114,10 +112,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-function commandOf({ command, version }: SandboxOptions): readonly [string, ...string[]] {
+function commandOf({ command }: SandboxOptions): readonly [string, ...string[]] {
   const [program, ...args] = command ?? [];
   if (program !== undefined) return [program, ...args];
-  if (version !== undefined) return ['npx', '--yes', `postrider@${version}`];
   try {
     const file = createRequire(join(process.cwd(), 'package.json')).resolve('postrider/package.json');
     return [process.execPath, join(dirname(file), 'bin', 'postrider')];
@@ -134,7 +131,7 @@ function commandOf({ command, version }: SandboxOptions): readonly [string, ...s
     }
   }
   throw new Error(
-    'postrider is not installed: run "npm install --save-dev postrider", or give startSandbox a command or a version',
+    'postrider is neither among the packages of this project nor in PATH: install its package (docs/howto/install.md), or give startSandbox a command',
   );
 }
 

@@ -111,7 +111,7 @@ await startSandbox({ command, settings: { nonsense: '1' } }).catch((error) => co
     await new Promise((resolve) => child.once('close', resolve));
     const [missing, wrong, ...rest] = said().split('\n');
     expect(missing).toBe(
-      'postrider is not installed: run "npm install --save-dev postrider", or give startSandbox a command or a version',
+      'postrider is neither among the packages of this project nor in PATH: install its package (docs/howto/install.md), or give startSandbox a command',
     );
     expect(wrong).toMatch(/^postrider ended before it answered: .*ENOENT/);
     expect(rest.join('\n')).toMatch(/^postrider ended before it answered: .*nonsense/);

@@ -229,6 +229,7 @@ describe('in CI', () => {
   it('the step of GitHub starts it, waits for it, and exports its address and token', async () => {
     const text = await readFile(join(PROJECT, 'action.yml'), 'utf8');
     expect(text).toContain('using: composite');
+    expect(text).toContain('default: node_modules/.bin/postrider\n');
     const inputs = [...text.matchAll(/^ {8}([A-Z]+): \$\{\{ inputs\.(\w+) \}\}$/gm)].map(
       ([, name, input]) => [name, input],
     );
@@ -267,6 +268,7 @@ describe('in CI', () => {
   it('the job of GitLab starts it, waits for it, and exports its address and token', async () => {
     const text = await readFile(join(PROJECT, 'contrib/gitlab/postrider.yml'), 'utf8');
     const folder = await temporaryFolder(scope);
+    expect(text).toContain('SERVER_COMMAND: node_modules/.bin/postrider\n');
     const script = `${blockOf(text, /^ +- \|$/)}\nprintf 'url=%s\ntoken=%s\ndata=%s\n' "$POSTRIDER_URL" "$POSTRIDER_TOKEN" "$data"`;
     const job = (command: string) =>
       run('bash', ['-eo', 'pipefail', '-c', script], {
