@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import nodemailer, { type SendMailOptions } from 'nodemailer';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createPostrider, type Postrider, PostriderError, verifyWebhook } from '../../src/client/index.ts';
-import { postriderTransport } from '../../src/client/nodemailer.ts';
+import { type ExtraFields, postriderTransport } from '../../src/client/nodemailer.ts';
 import { addDomain, fileScope, type Instance, makeToken, startInstance, temporaryFolder } from './harness.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
@@ -183,7 +183,7 @@ describe('the client', () => {
 describe('the Nodemailer transport', () => {
   it('sends what Nodemailer composes: addresses, both bodies, files, pictures, headers, lists', async () => {
     const transporter = nodemailer.createTransport(postriderTransport(options));
-    const info = await transporter.sendMail({
+    const mail: SendMailOptions & { postrider: ExtraFields } = {
       from: '"Müller, Jörg" <shop@example.com>',
       to: ['Ada <ada@example.net>', 'Team: grace@example.net, "Edsger" <edsger@example.net>;'],
       cc: 'cc@example.net',
@@ -200,7 +200,8 @@ describe('the Nodemailer transport', () => {
       list: { unsubscribe: 'https://example.com/u' },
       priority: 'high',
       postrider: { Tags: ['receipt'], Priority: 'critical', idempotencyKey: 'nm-1' },
-    } as SendMailOptions);
+    };
+    const info = await transporter.sendMail(mail);
     expect(info.accepted).toHaveLength(5);
     const captured = await postrider.sandbox.wait({ To: 'grace@example.net', Timeout: 10 });
     expect(captured.MessageID).toBe(info.messageId);
