@@ -34,7 +34,10 @@ describePostgres('a connection that goes', () => {
   });
   beforeEach(async () => {
     await database.empty();
-    store = await openPostgresStore({ url: proxy.url, clock: systemClock });
+    const before = proxy.cuts();
+    // Each loss is noticed late, as after a stop of the process.
+    const monotonicMs = () => systemClock.monotonicMs() + 10_000 * (proxy.cuts() - before);
+    store = await openPostgresStore({ url: proxy.url, clock: { ...systemClock, monotonicMs } });
     // Every lane has its connection, and every statement is prepared on it.
     const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
     await commitOne(store);

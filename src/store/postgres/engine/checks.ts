@@ -34,7 +34,7 @@ export interface ServerSettings {
 }
 
 /** Its timeline. */
-export async function checkServer(client: Client): Promise<string> {
+export async function checkServer(client: Pick<Client, 'query'>): Promise<string> {
   const { rows } = await client.query({ text: SQL });
   const server = rows[0] as ServerSettings;
   const wrong = wrongWith(server);

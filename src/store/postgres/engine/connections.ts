@@ -5,7 +5,7 @@
  */
 import { Socket } from 'node:net';
 import pg, { type Client } from 'pg';
-import { atMost, type Clock } from '../../../lib/clock.ts';
+import { atMost, type Clock, systemClock } from '../../../lib/clock.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import { addressOf, clientOptions, type PostgresHost } from './address.ts';
 import { checkOurs, checkServer } from './checks.ts';
@@ -15,6 +15,7 @@ import {
   isConnectionLost,
   isOfSession,
   isOutOfConnections,
+  NO_ANSWER,
   NotConnected,
   unavailableReason,
 } from './errors.ts';
@@ -246,7 +247,6 @@ async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | A
     pipeline: true,
     application_name: `postrider ${lane}`,
     connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: times.client,
     keepAlive: true,
     keepAliveInitialDelayMillis: SILENT_MS,
     types,
@@ -258,12 +258,13 @@ async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | A
   client.on('end', () => {
     broken = true;
   });
-  const exec = async (sql: string) => (await client.query({ text: sql })).command ?? '';
+  const query = queryWithin(times.client, client, socket);
+  const exec = async (sql: string) => (await query({ text: sql })).command ?? '';
   let timeline: string;
   try {
     await client.connect();
     [timeline] = await Promise.all([
-      checkServer(client),
+      checkServer({ query }),
       exec(
         `${SETTINGS}; SET statement_timeout = ${times.statement}${HOT.has(lane) ? `; ${HOT_SETTINGS}` : ''}`,
       ),
@@ -273,11 +274,11 @@ async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | A
     throw error;
   }
   return {
-    db: dbOver(client, statements),
+    db: dbOver({ query }, statements),
     timeline,
     exec,
     async pid() {
-      const { rows } = await client.query({ text: 'SELECT pg_backend_pid() AS pid' });
+      const { rows } = await query({ text: 'SELECT pg_backend_pid() AS pid' });
       return (rows[0] as { pid: number }).pid;
     },
     onNotice: (told) => void client.on('notification', ({ payload = '' }) => told(payload)),
@@ -291,6 +292,25 @@ async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | A
       broken = true;
       socket.destroy();
     },
+  };
+}
+
+/**
+ * Closes the connection where an answer takes longer; 0: it may take any time. The time has two halves, because the timer of a
+ * process that was stopped may end before it has read what came meanwhile.
+ */
+function queryWithin(ms: number, client: Client, socket: Socket): Client['query'] {
+  if (ms === 0) return (question) => client.query(question);
+  return (question) => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const giveUp = () => {
+      reject(new Error(NO_ANSWER));
+      socket.destroy();
+    };
+    let timer = systemClock.setTimer(ms / 2, () => {
+      timer = systemClock.setTimer(ms / 2, giveUp);
+    });
+    return Promise.race([client.query(question), promise]).finally(() => timer.cancel());
   };
 }
 

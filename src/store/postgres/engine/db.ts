@@ -75,7 +75,7 @@ function numbered(sql: string): string {
 }
 
 /** Over a connected client. */
-export function dbOver(client: Client, statements: Statements): Db {
+export function dbOver(client: Pick<Client, 'query'>, statements: Statements): Db {
   const ask = (sql: string, values: readonly Value[]) => {
     const { text, name } = statements.of(sql);
     return client.query({

@@ -75,12 +75,19 @@ export function unavailableReason(error: unknown): string | null {
     if (words !== undefined && !SOCKET.test(code)) return `${words} (${error.message})`;
     return SOCKET.test(code) ? `the database cannot be reached (${error.message || code})` : null;
   }
-  // pg's own, which have no code.
-  if (/^(Query read timeout|timeout expired)$/.test(error.message))
+  if (isSilence(error))
     return `the database does not answer: look at its server, and at the network between (${error.message})`;
+  // pg's own, which have no code.
   return /^(Connection terminated|Client has encountered)/.test(error.message)
     ? `the connection to the database failed (${error.message})`
     : null;
+}
+
+export const NO_ANSWER = 'no answer in time';
+
+/** Whether nothing came in time, neither an answer nor the end of the connection. The second is pg's own, of connecting. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof Error && [NO_ANSWER, 'timeout expired'].includes(error.message);
 }
 
 /** Whether the server said it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
-import { isConnectionLost } from './errors.ts';
+import { isConnectionLost, NO_ANSWER } from './errors.ts';
 import { createHealth } from './health.ts';
 
 const gone = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
@@ -54,7 +54,7 @@ describe('the health of a database', () => {
   it('says that the database does not answer, not that its connections were cut for that', async () => {
     const { clock, health, answers } = healthOver();
     answers(() => Promise.reject(new Error('timeout expired')));
-    health.noteFailure(new Error('Query read timeout'));
+    health.noteFailure(new Error(NO_ANSWER));
     await clock.advance(0);
     health.noteFailure(new Error('Connection terminated unexpectedly'));
     const reason = expect.stringMatching(/^the database does not answer: .* \(timeout expired\)$/);

@@ -21,7 +21,6 @@ declare module 'pg' {
     pipeline?: boolean;
     application_name?: string;
     connectionTimeoutMillis?: number;
-    query_timeout?: number;
     keepAlive?: boolean;
     keepAliveInitialDelayMillis?: number;
     types: { getTypeParser(oid: number): (text: string) => unknown };

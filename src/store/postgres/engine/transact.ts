@@ -8,7 +8,7 @@ import { type Clock, sleep } from '../../../lib/clock.ts';
 import { jitter, type Random } from '../../../lib/random.ts';
 import type { IdempotencyEntry } from '../../topics/acceptance.ts';
 import type { Connections, Lane, Link } from './connections.ts';
-import { isConflict, isConnectionLost, unavailableReason } from './errors.ts';
+import { isConflict, isConnectionLost, isSilence, unavailableReason } from './errors.ts';
 import { NothingStored, runKeyed } from './keyed.ts';
 import { createSession, type Session, type Shared } from './session.ts';
 
@@ -79,7 +79,7 @@ export function createTransactions(deps: {
 
   return {
     async run(how, work) {
-      const since = clock.monotonicMs();
+      let sinceMs = clock.monotonicMs();
       let conflicts = 0;
       let isLost = false;
       for (;;) {
@@ -92,9 +92,13 @@ export function createTransactions(deps: {
             await sleep(clock, jitter(random, WAIT_MS * conflicts, 0.5));
             continue;
           }
-          isLost ||= how.repeatable === true && isConnectionLost(error);
+          if (!isLost && how.repeatable === true && isConnectionLost(error)) {
+            isLost = true;
+            // It may have been lost because this process was stopped: then all that time has passed, and the server answers.
+            if (!isSilence(error)) sinceMs = clock.monotonicMs();
+          }
           // If no connection can be made, it remains unknown whether the transaction was committed.
-          if (!isLost || unavailableReason(error) === null || clock.monotonicMs() - since > REPEAT_MS)
+          if (!isLost || unavailableReason(error) === null || clock.monotonicMs() - sinceMs > REPEAT_MS)
             throw error;
           await sleep(clock, jitter(random, RECONNECT_MS, 0.5));
         }
