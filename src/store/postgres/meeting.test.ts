@@ -5,6 +5,7 @@
  *
  * The order of locks: node; person, token; quota_use (by domain, period); idempotency; cause; delivery (by id); message (by
  * seq); capture (by seq); suppression_evidence, suppression. One table before the other, and in each its rows by their numbers.
+ * Only what deletes old messages locks these before their recipients.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
