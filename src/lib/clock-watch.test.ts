@@ -35,6 +35,13 @@ it('suspects one that is far ahead of when the server last ran, and none that is
   expect(watched(25 * HOUR).said).toEqual([expect.stringContaining('warn: by the clock, this server did')]);
   expect(watched(25 * HOUR).watch.suspicion()).toMatch(/^by its clock, .* did not run for 25 hours, to 2/);
   expect(watched(-30_000).said).toEqual([]);
+  const ahead = watched(-HOUR);
+  expect([ahead.watch.isSuspect(), ahead.watch.suspicion()]).toEqual([
+    false,
+    expect.stringMatching(/^by its clock it is 2\S+Z, .* ran at 2\S+Z already: tokens made then are refused/),
+  ]);
+  await ahead.clock.advance(HOUR);
+  expect(ahead.watch.suspicion()).toBe(null);
   expect(watched(-HOUR).said).toEqual([expect.stringContaining('warn: the clock was set back')]);
   const { clock, said, watch } = watched();
   clock.jumpWallTo(clock.now() + 30_000);
