@@ -4,7 +4,14 @@
  */
 
 /** `local`: this machine could not ask; the detail says what to do. */
-export type DnsFailureReason = 'timeout' | 'servfail' | 'refused' | 'malformed' | 'network' | 'local';
+export type DnsFailureReason =
+  | 'timeout'
+  | 'servfail'
+  | 'refused'
+  | 'denied'
+  | 'malformed'
+  | 'network'
+  | 'local';
 
 export type DnsAnswer<T> =
   /**

@@ -73,6 +73,7 @@ describe('a resolver that denies every domain', () => {
     for (const name of ['example.com', 'example.net', 'com'])
       expect(await resolver.mx(name)).toMatchObject({
         kind: 'failure',
+        reason: 'denied',
         detail: expect.stringMatching(/^the resolver 127\.0\.0\.1 port \d+ says that .* not even com does/),
       });
     expect(resolver.trouble()).toMatch(/denies every domain, even com/);

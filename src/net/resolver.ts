@@ -282,7 +282,7 @@ export function createResolver(
     trouble = `the resolver ${who} denies every domain, even ${ALWAYS_THERE}`;
     return {
       kind: 'failure',
-      reason: 'refused',
+      reason: 'denied',
       detail: `the resolver ${who} says that ${name} does not exist, and that not even ${ALWAYS_THERE} does, so it is not believed`,
     };
   }

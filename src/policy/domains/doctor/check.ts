@@ -113,6 +113,7 @@ const FAILURES: Record<DnsFailureReason, string> = {
   timeout: 'no name server answered in time',
   servfail: 'the name servers reported a failure of their own (SERVFAIL)',
   refused: 'the name servers refused the question',
+  denied: 'the resolver of this server denies every domain',
   malformed: 'the answer could not be read',
   network: 'the resolver could not be reached',
   local: 'this server could not ask (its log says why)',

@@ -105,10 +105,17 @@ describe('a server in order', () => {
 it.each([
   [{ kind: 'refused' }, /refuses to look up names for it \(.*: REFUSED\)\.$/, /Allow this server to ask it/],
   [{ kind: 'lame' }, /refuses to look up names for it \(.*lame.*\)\.$/, /recursion/],
+  [
+    { kind: 'nxdomain' },
+    /denies every domain \(.*not even com does.*\)\.$/,
+    /no way to the DNS of the internet/,
+  ],
   [{ kind: 'servfail' }, /answers that it failed, even for org \(.*: SERVFAIL\)\.$/, /See in its log/],
   [{ kind: 'garbage', bytes: Uint8Array.of(1) }, /answers what cannot be read/, /what answers there/],
 ] as const)('a resolver that answers %o is described by what it said', async (fault, message, fix) => {
-  const checks = await checksOf(good(), {}, {}, (dns) => dns.fault('org', fault));
+  const checks = await checksOf(good(), {}, {}, (dns) => {
+    for (const name of ['org', 'com']) dns.fault(name, fault);
+  });
   expect(checks.find(({ id }) => id === 'resolver')).toMatchObject({
     severity: 'fail',
     message: expect.stringMatching(message),

@@ -203,6 +203,7 @@ const RESOLVER_FAILURES: Readonly<Record<DnsFailureReason, readonly [does: strin
     'refuses to look up names for it',
     `Allow this server to ask it (its list of clients, recursion), or ${NAME_ANOTHER}.`,
   ],
+  denied: ['denies every domain', `See why it has no way to the DNS of the internet, or ${NAME_ANOTHER}.`],
   servfail: [
     'answers that it failed, even for org',
     `See in its log why it reaches no servers of the DNS, or cannot validate them (its clock), or ${NAME_ANOTHER}.`,
