@@ -220,6 +220,7 @@ describe('texts that a server answers', () => {
       ],
       NextCursor: null,
     },
+    '/api/v1/warmup': { Items: [], NextCursor: null },
     // As before lists had pages.
     '/api/v1/webhooks': { Webhooks: [] },
   };
@@ -257,6 +258,11 @@ describe('texts that a server answers', () => {
       expect(OBEYED.filter((text) => out.includes(text))).toEqual([]);
     },
   );
+
+  it('of a warm-up without rows do not deny the new sources that have sent nothing', async () => {
+    const { out } = await run(['warmup', '--data', data]);
+    expect(out).toMatch(/^No new source has sent to a provider .* `newSince`/);
+  });
 
   it('end where an older server, not yet restarted, does not know pages', async () => {
     expect((await run(['webhook', 'list', '--data', data])).out).toContain('No webhooks yet.');

@@ -69,6 +69,6 @@ function stateText({ Items }: Page<Warmup>): string {
       String(item.BlockedToday),
       item.LastUsedAt ?? 'never',
     ]),
-    'No source is being warmed up. A new one is named in postrider.json: see docs/howto/warm-up.md.',
+    'No new source has sent to a provider with a warm-up yet. New are the sources with `newSince` in postrider.json: see docs/howto/warm-up.md.',
   );
 }

@@ -15,7 +15,7 @@ export function WarmupView() {
     <Listing
       list={list}
       empty={
-        <Notice title="No source is being warmed up" icon={<Flame aria-hidden />}>
+        <Notice title="No new source has sent to a provider yet" icon={<Flame aria-hidden />}>
           A new address sends a little more each day, so that receivers come to know it. Add it to{' '}
           <code className="font-mono text-xs">sources</code> in postrider.json, with the day of its first use.
         </Notice>
