@@ -140,6 +140,8 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await cover.waitFor({ state: 'detached' });
     expect(await address.inputValue()).toBe('https://hooks.example.com/long');
     expect(await page.title()).toBe('Webhooks · postrider');
+    await page.getByRole('alert').getByText('the session had ended. Try again').waitFor();
+    expect(await page.locator(':focus').textContent()).toBe('Create');
     // Nobody else finds it.
     await begin();
     await signIn(page, ADA.Password, await addPerson(server, 'cleo@example.com'));

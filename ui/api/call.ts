@@ -250,6 +250,9 @@ export function asksAgainAfterMs(error: unknown): number {
   return Math.max(AGAIN_MS, error.retryAfterMs ?? 0);
 }
 
+/** Problems of a request in nobody's name: read once somebody has signed in again, and then the server's advice is of no use. */
+const NOBODY = /\/(?:token-missing|session-ended)$/;
+
 async function problemOf(answer: Response): Promise<ApiError> {
   const said = (await answer
     .text()
@@ -258,12 +261,15 @@ async function problemOf(answer: Response): Promise<ApiError> {
   // Where fields are wrong, the detail only counts them.
   const problems = Array.isArray(said?.Errors) ? (said.Errors as FieldProblem[]) : [];
   const told = problems.map(({ Message }) => Message).filter((one) => typeof one === 'string');
-  const message = [told.join('. ') || undefined, said?.detail, said?.Message, said?.title].find(
-    (one) => typeof one === 'string',
-  );
+  const type = String(said?.type ?? '');
+  const message = NOBODY.test(type)
+    ? 'This was not done, because the session had ended. Try again'
+    : [told.join('. ') || undefined, said?.detail, said?.Message, said?.title].find(
+        (one) => typeof one === 'string',
+      );
   return new ApiError(
     answer.status,
-    String(said?.type ?? ''),
+    type,
     // What a proxy says has no words of ours, and over HTTP/2 none at all.
     (message as string | undefined) ?? `The answer was ${answer.status} ${answer.statusText}`.trim(),
     problems,

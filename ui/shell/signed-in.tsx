@@ -4,7 +4,16 @@
  * session has ended: it is asked for again over the page, which the same person then finds as it was.
  */
 import { focusManager, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import {
+  Fragment,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import { asksAgainAfterMs, onUnauthorized } from '../api/call.ts';
 import { isSignedOut, lookForSession, SESSION } from '../api/session.ts';
 import { OfflineBanner } from '../components/offline-banner.tsx';
@@ -88,7 +97,11 @@ function Asking() {
 /** Over everything, open dialogs too, until it is taken away. */
 function Cover({ children }: { children: ReactNode }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => box.current?.showModal(), []);
+  useLayoutEffect(() => {
+    const element = box.current;
+    element?.showModal();
+    return () => element?.close();
+  }, []);
   return (
     <dialog
       ref={box}
