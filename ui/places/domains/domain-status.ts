@@ -21,7 +21,7 @@ export function meaningOf(domain: Standing & Pick<Domain, 'VerifiedBy' | 'Checks
       : 'Its mail waits until the records are right again.';
   if (word === 'Failing') return 'It still sends. Put the records right before its mail is held.';
   if (word === 'Pending')
-    return 'It may not send yet. Publish the records below; the DKIM record is the one that counts.';
+    return 'It may not send yet. Publish its DNS records; the DKIM record is the one that counts.';
   return domain.VerifiedBy === 'operator'
     ? 'It may send: an operator vouched for it. Receivers still look for its records.'
     : 'It may send: its DKIM record was found.';
