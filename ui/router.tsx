@@ -4,7 +4,7 @@
  */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
-import { isOfProxy, Unreachable } from './api/call.ts';
+import { isThere, Unreachable } from './api/call.ts';
 import { Broken, Missing } from './components/missing.tsx';
 import { Home } from './shell/home.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -198,8 +198,7 @@ export function createAppRouter() {
 function placeOf<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name) {
   const loadOrSay = () =>
     load().catch(async (error: unknown) => {
-      const answer = await fetch('/', { method: 'HEAD' }).catch(() => null);
-      throw answer === null || isOfProxy(answer) ? new Unreachable(error) : error;
+      throw (await isThere()) ? error : new Unreachable(error);
     });
   return lazyRouteComponent(loadOrSay, name);
 }

@@ -150,6 +150,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
 
   it('says what to do where code is gone after an upgrade, and loses nothing where the server is away', async () => {
     const { page } = await openPage(browser);
+    await page.clock.install();
     await page.goto(`${url}/inbox`);
     await page.getByText('Shown in a browser').first().waitFor();
     await page.route(/\/assets\/|\/$/, (route) => route.abort());
@@ -157,7 +158,12 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await page.getByText('The server does not answer').waitFor();
     await page.goBack();
     await page.getByText('Shown in a browser').first().waitFor();
+    await page.goForward();
+    await page.getByText('The server does not answer').waitFor();
     await page.unrouteAll();
+    await page.clock.runFor(10_000);
+    await page.getByRole('heading', { name: 'Queue' }).waitFor();
+    await page.goBack();
     await page.route('**/assets/**', (route) => route.fulfill({ status: 404 }));
     await page.getByText('Shown in a browser').first().click();
     await page.getByRole('tab', { name: 'Checks' }).click();

@@ -221,8 +221,14 @@ export async function open(method: Method, path: string, options: CallOptions = 
 }
 
 /** A proxy before the server had no answer from it: the server itself says in words of its own why it refuses. */
-export function isOfProxy({ status, headers }: Response): boolean {
+function isOfProxy({ status, headers }: Response): boolean {
   return status >= 502 && headers.get('content-type')?.startsWith('application/problem+json') !== true;
+}
+
+/** Whether the server answers with its page. */
+export async function isThere(): Promise<boolean> {
+  const answer = await fetch('/', { method: 'HEAD' }).catch(() => null);
+  return answer !== null && !isOfProxy(answer);
 }
 
 /** Where a GET leads: for frames, pictures and links. */

@@ -1,9 +1,11 @@
 /** What stands in place of a page: at an address that names nothing, and where its code cannot be loaded or fails. */
 import { Link } from '@tanstack/react-router';
-import { Component, type ReactNode, Suspense } from 'react';
+import { Component, type ReactNode, Suspense, useEffect } from 'react';
+import { asksAgainAfterMs, isThere, Unreachable } from '../api/call.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Notice } from './notice.tsx';
+import { OfflineBanner } from './offline-banner.tsx';
 import { usePageTitle } from './page-title.ts';
 import { messageOf } from './toasts.tsx';
 
@@ -25,7 +27,18 @@ const NO_CODE = /import(?:ed|ing)/i;
 const BROKEN = 'This page has to be loaded again';
 
 export function Broken({ error }: { error: unknown }) {
-  return (
+  const isAway = error instanceof Unreachable;
+  useEffect(() => {
+    if (!isAway) return;
+    const again = async () => {
+      if (await isThere()) location.reload();
+    };
+    const timer = setInterval(again, asksAgainAfterMs(error));
+    return () => clearInterval(timer);
+  }, [isAway, error]);
+  return isAway ? (
+    <OfflineBanner error={error} />
+  ) : (
     <Notice title={BROKEN}>
       <LoadAgain error={error} />
     </Notice>
