@@ -171,6 +171,7 @@ describe.skipIf(!hasBrowser)('every place', () => {
       expect(await page.getByRole('link', { name: 'Overview' }).count()).toBe(0);
       // What is pressed, and what is folded, such as the conversation of two servers.
       expect(await page.getByRole('button', { name: /now|Copy|More/ }).count()).toBe(0);
+      expect(await page.getByRole('tab').count()).toBe(0);
       expect(await page.getByText('MAIL FROM').count()).toBe(
         await page.getByText('MAIL FROM').filter({ visible: true }).count(),
       );

@@ -33,7 +33,7 @@ export function Tabs({
     >
       <Radix.List
         aria-label={label}
-        className="flex shrink-0 gap-px overflow-x-auto border-line border-b px-2.5 [scrollbar-width:none]"
+        className="flex shrink-0 gap-px overflow-x-auto border-line border-b px-2.5 [scrollbar-width:none] print:hidden"
       >
         {tabs.map((tab) => (
           <Radix.Trigger
