@@ -73,7 +73,10 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
     <div className="grid grid-cols-1 gap-6">
       <Charts stats={all.data.stats} range={range} domain={domain} />
       {times.data !== undefined && <DeliveryTimes stats={times.data.stats} />}
-      <Section title="Receiving providers">
+      <Section
+        title="Receiving providers"
+        aside="counted when it happened; the lists go by when the mail was accepted"
+      >
         <Breakdown
           answer={to}
           label="Receiving providers"
