@@ -293,7 +293,7 @@ function bySeq(
 }
 
 /** Of a domain and a kind. */
-interface Place {
+interface DomainKind {
   id: number;
   kind: number;
 }
@@ -313,7 +313,7 @@ async function byTime(
   type Matching = Parameters<EventRanges['rows']>[1];
   const read = <Row>(
     columns: string,
-    places: readonly Place[],
+    places: readonly DomainKind[],
     matching: Matching,
     limits: readonly number[],
   ) => {
@@ -337,7 +337,7 @@ async function byTime(
   };
   const every = ids.flatMap((id) => kinds.map((kind) => ({ id, kind })));
   const columns = 'p.id, p.kind, f.at, f.seq';
-  const firsts = await read<Place & EventPlace>(columns, every, null, [1, every.length, 0]);
+  const firsts = await read<DomainKind & EventPlace>(columns, every, null, [1, every.length, 0]);
   const rows: EventRanges['rows'] = (_db, matching, limit, offset) =>
     read('f.at, f.seq', firsts, matching, [limit + offset, limit, offset]);
   return {
