@@ -4,6 +4,7 @@ import { connect, createSecureContext } from 'node:tls';
 import { expect, it, vi } from 'vitest';
 import { createTestCa } from '../../test/fakes/test-certificates.ts';
 import { beginTls, onFirstOctet } from './server-tls.ts';
+import { nextTurn } from './turns.ts';
 
 it('destroys a connection that ends before its first octet', async () => {
   const socket = new Duplex({ read: () => undefined });
@@ -55,7 +56,7 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)('reads each message of %s in its turn',
   client.destroy();
 });
 
-it('reads what comes at once in pieces of 16 KiB, each in its turn', async () => {
+it('reads what comes at once in pieces of 16 KiB, each in its turn, and little of it ahead', async () => {
   const secureContext = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
   const [near, far] = duplexPair();
   let turns = 0;
@@ -65,7 +66,7 @@ it('reads what comes at once in pieces of 16 KiB, each in its turn', async () =>
     turns += 1;
     work();
   };
-  const server = beginTls(far as Socket, { secureContext }, turn, () => {
+  const server = beginTls(far as Socket, { secureContext, highWaterMark: 1024 }, turn, () => {
     isSecure = true;
   });
   server.on('data', ({ length }) => {
@@ -88,6 +89,17 @@ it('reads what comes at once in pieces of 16 KiB, each in its turn', async () =>
   near.write(Buffer.concat(held));
   await expect.poll(() => got).toBe(60_000);
   expect(turns).toBe(4);
+
+  // Of many small records, little is read ahead while nobody takes it.
+  server.pause();
+  held.length = 0;
+  for (let i = 0; i < 2_500; i++) await new Promise((resolve) => void client.write('x', resolve));
+  near.write(Buffer.concat(held));
+  await expect.poll(() => server.readableLength).toBeGreaterThan(1000);
+  for (let i = 0; i < 20; i++) await nextTurn();
+  expect(server.readableLength).toBeLessThan(2000);
+  server.resume();
+  await expect.poll(() => got).toBe(62_500);
   server.destroy();
 });
 

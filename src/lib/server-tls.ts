@@ -39,7 +39,7 @@ export function onFirstOctet(socket: Duplex, then: (first: number) => void): voi
  */
 export function beginTls(
   plain: Socket,
-  options: TLSSocketOptions,
+  options: TLSSocketOptions & { highWaterMark?: number },
   turn: (work: () => void) => void,
   secured: (socket: TLSSocket) => void,
 ): TLSSocket {

@@ -11,6 +11,8 @@ import { readBeforeFailing } from './read-before-failing.ts';
  */
 export function streamOver(socket: Duplex, take: (chunk: Buffer | null) => void): Duplex {
   const stream = new Duplex({
+    // While TLS does not read. Each piece that comes, also one of an octet, takes 400 octets of memory.
+    readableHighWaterMark: 1024,
     read: () => void socket.resume(),
     write: (chunk, _encoding, done) => void socket.write(chunk, done),
     writev(chunks, done) {

@@ -92,6 +92,8 @@ const NO_TLS = new Set([
   'ERR_SSL_HTTP_REQUEST',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',
 ]);
+/** What a connection reads ahead while its session waits. Each piece that comes, also one of an octet, takes 400 octets of memory. */
+const MAX_AHEAD_BYTES = 1024;
 /** Replies that the peer does not read. */
 const MAX_UNSENT_BYTES = 64 * 1024;
 /** After the last reply, the peer has this long to close. */
@@ -143,11 +145,14 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   };
 
   async function listen(at: ListenAddress, implicitTls: boolean): Promise<ListenAddress> {
-    const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
-      turns.arrived();
-      handshakes.arrived();
-      void accept(socket, implicitTls);
-    });
+    const server = createServer(
+      { allowHalfOpen: true, pauseOnConnect: true, noDelay: true, highWaterMark: MAX_AHEAD_BYTES },
+      (socket) => {
+        turns.arrived();
+        handshakes.arrived();
+        void accept(socket, implicitTls);
+      },
+    );
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(at.port, at.host, () => {
@@ -420,7 +425,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
         resolve(null);
       });
       const take = (work: () => void) => (isDone ? turns : handshakes)(peer, work);
-      const socket = beginTls(plain, { secureContext }, take, () => {
+      const socket = beginTls(plain, { secureContext, highWaterMark: MAX_AHEAD_BYTES }, take, () => {
         isDone = true;
         timer.cancel();
         silent.cancel();
