@@ -101,10 +101,7 @@ export function serveConnection(
   const { plan, trouble, strikes, isTooFast, isNew } = site;
   const { clock, dice, wire, tokens } = deps;
   const { weight = 1 } = plan;
-  let input = '';
-  let inBody = false;
-  /** Octets of BDAT that are still to come. */
-  let chunk: number | null = null;
+  const input = createInput();
   let byBdat = false;
   /** Its replies no longer match the commands, so the client may not have understood them. */
   let outOfStep = false;
@@ -135,7 +132,7 @@ export function serveConnection(
       leave();
     },
     missed(bytes) {
-      input += bytes.toString('latin1');
+      input.add(bytes);
       leave();
     },
   };
@@ -145,14 +142,9 @@ export function serveConnection(
       if (inHandshake === 'broken') client.say(HANDSHAKE_FAILURE);
       return;
     }
-    input += bytes.toString('latin1');
+    input.add(bytes);
     arrivedMs = clock.monotonicMs();
-    if (!busy) after(plan.latencyMs, work, isMessage() ? weight : 1);
-  }
-
-  /** Whether the input belongs to a message, and not to the opening of the connection. */
-  function isMessage(): boolean {
-    return now !== null || inBody || chunk !== null || /^MAIL/im.test(input);
+    if (!busy) after(plan.latencyMs, work, now !== null || input.isMessage() ? weight : 1);
   }
 
   function after(ms: number, next: () => void, times = 1): void {
@@ -187,11 +179,10 @@ export function serveConnection(
   function leave(): void {
     wire.disconnect(connection);
     let unread = now !== null && now.told === null ? now : null;
-    for (const [line] of input.matchAll(/^(?:MAIL FROM|RCPT TO):<[^>]*>/gm)) {
+    for (const [line] of input.clear().matchAll(/^(?:MAIL FROM|RCPT TO):<[^>]*>/gm)) {
       if (line.startsWith('MAIL')) unread = plan.chunking === true ? envelopeOf(line) : null;
       else if (unread !== null) wire.unread(transactionOf(unread, addressOf(line)));
     }
-    input = '';
   }
 
   function greet() {
@@ -207,31 +198,13 @@ export function serveConnection(
 
   function work(): void {
     while (!busy && client.isOpen) {
-      if (chunk !== null) {
-        if (input.length < chunk) break;
-        const octets = input.slice(0, chunk);
-        input = input.slice(chunk);
-        chunk = null;
-        onChunk(octets);
-        continue;
-      }
-      const end = inBody ? bodyEnd() : input.indexOf('\r\n');
-      if (end < 0) break;
-      const text = input.slice(0, end);
-      if (inBody) {
-        input = input.slice(end + (end === 0 ? 3 : 5));
-        inBody = false;
-        onMessage(text);
-      } else {
-        input = input.slice(end + 2);
-        onCommand(text);
-      }
+      const next = input.next();
+      if (next === null) break;
+      if (next.kind === 'chunk') onChunk(next.text);
+      else if (next.kind === 'body') onMessage(next.text);
+      else onCommand(next.text);
     }
     if (client.isOpen) flush();
-  }
-
-  function bodyEnd(): number {
-    return input.startsWith('.\r\n') ? 0 : input.indexOf('\r\n.\r\n');
   }
 
   function onCommand(line: string) {
@@ -253,11 +226,11 @@ export function serveConnection(
       case 'DATA':
         if (now === null || now.accepted.length === 0) return say('503 5.5.1 no valid recipients');
         if (strikes('drops-in-data')) return hangUp(null, 'reset');
-        inBody = true;
+        input.expectBody();
         byBdat = false;
         return say('354 go ahead');
       case 'BDAT':
-        chunk = Number(line.split(' ')[1]);
+        input.expectChunk(Number(line.split(' ')[1]));
         return;
       case 'RSET':
         now = null;
@@ -306,7 +279,7 @@ export function serveConnection(
     }
     say('220 2.0.0 ready');
     flush();
-    input = '';
+    input.clear();
     if (deps.secureHalf === undefined) throw new Error(`${plan.name} offers TLS, and nothing here does it`);
     secure = deps.secureHalf(client, {
       secured() {
@@ -453,6 +426,53 @@ export function serveConnection(
   function accept(copies: readonly WireTransaction[]): void {
     confirm(copies);
     work();
+  }
+}
+
+/** What came and was not read yet: command lines, the body after DATA, the octets after BDAT. */
+function createInput() {
+  let input = '';
+  let inBody = false;
+  /** Octets of BDAT that are still to come. */
+  let chunk: number | null = null;
+
+  return {
+    add(bytes: Buffer): void {
+      input += bytes.toString('latin1');
+    },
+    expectBody(): void {
+      inBody = true;
+    },
+    expectChunk(octets: number): void {
+      chunk = octets;
+    },
+    /** It belongs to a message, and not to the opening of the connection. */
+    isMessage: () => inBody || chunk !== null || /^MAIL/im.test(input),
+    /** null: its end has not come yet. */
+    next(): { kind: 'command' | 'body' | 'chunk'; text: string } | null {
+      if (chunk !== null) {
+        if (input.length < chunk) return null;
+        const text = take(chunk, 0);
+        chunk = null;
+        return { kind: 'chunk', text };
+      }
+      const end = inBody && input.startsWith('.\r\n') ? 0 : input.indexOf(inBody ? '\r\n.\r\n' : '\r\n');
+      if (end < 0) return null;
+      if (!inBody) return { kind: 'command', text: take(end, 2) };
+      inBody = false;
+      return { kind: 'body', text: take(end, end === 0 ? 3 : 5) };
+    },
+    /** Forgets, and returns, what came. */
+    clear(): string {
+      return take(input.length, 0);
+    },
+  };
+
+  /** The first `octets`, and drops their end. */
+  function take(octets: number, end: number): string {
+    const text = input.slice(0, octets);
+    input = input.slice(octets + end);
+    return text;
   }
 }
 
