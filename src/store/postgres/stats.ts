@@ -7,83 +7,26 @@ import { eventKindCode } from '../shared/codes.ts';
 import {
   BREAKDOWN_OF,
   BREAKDOWNS,
-  type Breakdown,
+  counted,
   DAY_MS,
-  groupColumns,
+  GROUPS,
   HOUR_MS,
-  SUMMED,
+  named,
+  SUMMED_UP_TO,
   spansOf,
-  TOOK,
   UNNAMED,
 } from '../shared/event-sums.ts';
+import { textFor } from '../shared/work.ts';
 import type { StatsCount, StatsGroupBy } from '../topics/stats.ts';
 import { int2s, int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { domainsIn, knownIn } from './engine/domains-in.ts';
 import { firstOf } from './engine/eras.ts';
-import { read, write } from './engine/operation.ts';
-import { findNameId, findNameIds } from './engine/session.ts';
+import { read } from './engine/operation.ts';
+import { findNameIds } from './engine/session.ts';
 
-/**
- * Events that the conditions find, counted by everything that a breakdown may need. `took`: of those that were delivered,
- * within which time. Each is looked up: a plan that joins may read whole tables for a few events.
- */
-const counted = (conditions: string) => `SELECT e.domain_id, e.at - e.at % ${HOUR_MS} AS at, e.kind,
-    d.sandbox IS NOT NULL AS sandbox, d.queue_id, m.tags,
-    ${TOOK} AS took,
-    count(*) AS n
-  FROM (SELECT domain_id, kind, at, message_seq, delivery_id FROM event WHERE ${conditions} OFFSET 0) e
-    CROSS JOIN LATERAL (SELECT sandbox, queue_id FROM delivery WHERE id = e.delivery_id OFFSET 0) d
-    CROSS JOIN LATERAL (SELECT tags, send_at, created_at FROM message WHERE seq = e.message_seq OFFSET 0) m
-  GROUP BY 1, 2, 3, 4, 5, 6, 7`;
-
-/** The name under which what was counted is found, and the joins for it. */
-const NAMES: Readonly<Record<Breakdown, { column: string; joins: string }>> = {
-  none: { column: "''", joins: '' },
-  'recipient-domain': {
-    column: 'q.recipient_domain',
-    joins: 'JOIN dest_queue q ON q.id = c.queue_id',
-  },
-  // A message without tags counts under the empty tag, so that the groups add up to the total.
-  tag: {
-    column: `CASE WHEN t.value ~ '[^ ]@[^ ]' THEN '${UNNAMED}' ELSE t.value END`,
-    joins: `CROSS JOIN LATERAL unnest(coalesce(c.tags, '{""}')) t (value)`,
-  },
-  'delivery-time': { column: 'c.took', joins: 'WHERE c.took IS NOT NULL' },
-};
-
-const GROUPS = groupColumns('strpos');
-
-const SUMMED_UP_TO = `coalesce((SELECT value::int8 FROM meta WHERE name = '${SUMMED}'), 0)`;
-
-/** What is in `counted`, by the name that a breakdown gives it. */
-function named(breakdown: Breakdown): string {
-  const { column, joins } = NAMES[breakdown];
-  return `SELECT ${BREAKDOWNS[breakdown]}::int2 AS breakdown, c.domain_id, c.at, c.kind, c.sandbox, ${column} AS name, c.n
-    FROM counted c ${joins}`;
-}
-
-/** $1, $2: between these seqs. */
-const ADD_SQL = `WITH counted AS MATERIALIZED (${counted('seq > $1 AND seq <= $2')})
-  INSERT INTO event_sum (domain_id, breakdown, span, at, kind, sandbox, name, n)
-  SELECT c.domain_id, c.breakdown, s.span, c.at - c.at % s.span, c.kind, c.sandbox, c.name, sum(c.n)
-  FROM (${(Object.keys(BREAKDOWNS) as Breakdown[]).map(named).join(' UNION ALL ')}) c
-    CROSS JOIN (VALUES (${HOUR_MS}::int8), (${DAY_MS}::int8)) s (span)
-  GROUP BY 1, 2, 3, 4, 5, 6, 7
-  ON CONFLICT (domain_id, breakdown, span, at, kind, sandbox, name) DO UPDATE SET n = event_sum.n + excluded.n`;
-
-export const sumEvents = write('sumEvents', { serial: 'sums' }, async ({ db }, { upTo, limit }) => {
-  const next = await db.get<{ after: number; seq: number | null; n: number }>(
-    `SELECT ${SUMMED_UP_TO} AS after, max(seq) AS seq, count(*) AS n FROM (
-       SELECT seq FROM event WHERE seq > ${SUMMED_UP_TO} AND seq <= $1 ORDER BY seq LIMIT $2) e`,
-    upTo,
-    limit,
-  );
-  if (next === undefined || next.seq === null) return false;
-  await db.run(ADD_SQL, next.after, next.seq);
-  await db.put('meta', 'name', { name: SUMMED, value: String(next.seq) });
-  return next.n === limit;
-});
+/** In this engine; within braces there can be no others. */
+const SUMMED_SEQ = textFor('postgres', SUMMED_UP_TO);
 
 /** The numbers between the last event of an era and the first of the next one are of no events. */
 export const countSummed = read('countSummed', async (db) => {
@@ -101,23 +44,6 @@ export const countSummed = read('countSummed', async (db) => {
 
 export const domainsWithSums = read('domainsWithSums', (db) => domainsIn(db, 'event_sum'));
 
-const PURGE_SQL = `WITH old AS MATERIALIZED (${Object.values(BREAKDOWNS)
-  .flatMap((breakdown) =>
-    [HOUR_MS, DAY_MS].map(
-      (span) => `(SELECT domain_id, breakdown, span, at, kind, sandbox, name FROM event_sum
-    WHERE domain_id = $1 AND breakdown = ${breakdown} AND span = ${span} AND at <= $2::int8 - ${span}
-    ORDER BY at, kind, sandbox, name LIMIT $3)`,
-    ),
-  )
-  .join(' UNION ALL ')} LIMIT $3)
-  DELETE FROM event_sum s USING old WHERE (s.domain_id, s.breakdown, s.span, s.at, s.kind, s.sandbox, s.name)
-    = (old.domain_id, old.breakdown, old.span, old.at, old.kind, old.sandbox, old.name)`;
-
-export const purgeSums = write('purgeSums', async ({ db }, { domain, before, limit }) => {
-  const domainId = await findNameId(db, domain);
-  return domainId === null ? 0 : db.run(PURGE_SQL, domainId, before, limit);
-});
-
 /**
  * $1: domains, or null for all, $2: kinds, $3, $4: from and to, $5: interval, $6: with the sandbox, $7: groups that are named, $8: where the
  * sums by hour begin. The name of the groups that are not named is null.
@@ -128,8 +54,8 @@ function countSql(groupBy: StatsGroupBy | 'none'): string {
   const sums = (span: number, from: string, to: string) => `SELECT s.* FROM asked g
     CROSS JOIN LATERAL (SELECT domain_id, at, kind, sandbox, name, n FROM event_sum WHERE domain_id = g.domain_id
       AND breakdown = ${BREAKDOWNS[breakdown]} AND span = ${span} AND at >= ${from} AND at < ${to} OFFSET 0) s`;
-  const behind = `seq > ${SUMMED_UP_TO} AND ($1::int8[] IS NULL OR domain_id = ANY ($1::int8[])) AND kind = ANY ($2::int2[])
-    AND at >= $3 AND at < $4`;
+  const behind = `e.seq > ${SUMMED_SEQ} AND ($1::int8[] IS NULL OR e.domain_id = ANY ($1::int8[]))
+    AND e.kind = ANY ($2::int2[]) AND e.at >= $3 AND e.at < $4`;
   return `WITH RECURSIVE ${knownIn('event_sum')},
     asked (domain_id) AS MATERIALIZED (
       SELECT unnest($1::int8[]) UNION ALL SELECT id FROM known WHERE $1::int8[] IS NULL AND id IS NOT NULL),

@@ -44,27 +44,62 @@ export function spansOf(range: { from: number; to: number; intervalMs: number })
 }
 
 /**
- * The name of the group of a sum `s`, and the joins for it. `position`: the function that finds a text in another one. Of a
- * provider the facts that delivery keeps say, as JSON: the provider, a blank and a day.
+ * The name of the group of a sum `s`, and the joins for it. Of a provider the facts that delivery keeps say, as JSON: the
+ * provider, a blank and a day.
  */
-export function groupColumns(
-  position: 'instr' | 'strpos',
-): Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> {
-  const stored = { column: 's.name', joins: '' };
-  return {
-    none: { column: "''", joins: '' },
-    domain: { column: 'n.text', joins: 'JOIN name n ON n.id = s.domain_id' },
-    'recipient-domain': stored,
-    provider: {
-      column: `coalesce(substr(f.value, 2, ${position}(f.value, ' ') - 2), s.name)`,
-      joins: `LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = s.name AND f.value LIKE '"_% %'`,
-    },
-    tag: stored,
-    'delivery-time': stored,
-  };
-}
+export const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> = {
+  none: { column: "''", joins: '' },
+  domain: { column: 'n.text', joins: 'JOIN name n ON n.id = s.domain_id' },
+  'recipient-domain': { column: 's.name', joins: '' },
+  provider: {
+    column: "coalesce(substr(f.value, 2, {instr|strpos}(f.value, ' ') - 2), s.name)",
+    joins: `LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = s.name AND f.value LIKE '"_% %'`,
+  },
+  tag: { column: 's.name', joins: '' },
+  'delivery-time': { column: 's.name', joins: '' },
+};
 
 /** Within which time a message `m` was delivered by its event `e`; null for other events. */
-export const TOOK = `CASE WHEN e.kind <> ${eventKindCode.of('delivered')} THEN NULL ${DELIVERY_TIMES_MS.map(
+const TOOK = `CASE WHEN e.kind <> ${eventKindCode.of('delivered')} THEN NULL ${DELIVERY_TIMES_MS.map(
   (ms) => `WHEN e.at - coalesce(m.send_at, m.created_at) <= ${ms} THEN '${ms}'`,
 ).join(' ')} ELSE '' END`;
+
+/**
+ * Events `e` that the conditions find, counted by everything that a breakdown may need. `took`: of those that were delivered,
+ * within which time. In PostgreSQL each is looked up: a plan that joins may read whole tables for a few events.
+ */
+export const counted = (conditions: string) => `SELECT e.domain_id, e.at - e.at % ${HOUR_MS} AS at, e.kind,
+    d.sandbox IS NOT NULL AS sandbox, d.queue_id, m.tags, ${TOOK} AS took, count(*) AS n
+  FROM {event e NOT INDEXED CROSS JOIN delivery d ON d.id = e.delivery_id CROSS JOIN message m ON m.seq = e.message_seq
+    WHERE ${conditions}|(SELECT domain_id, kind, at, message_seq, delivery_id FROM event e WHERE ${conditions} OFFSET 0) e
+    CROSS JOIN LATERAL (SELECT sandbox, queue_id FROM delivery WHERE id = e.delivery_id OFFSET 0) d
+    CROSS JOIN LATERAL (SELECT tags, send_at, created_at FROM message WHERE seq = e.message_seq OFFSET 0) m}
+  GROUP BY 1, 2, 3, 4, 5, 6, 7`;
+
+/** Between two seqs (?1, ?2). Tests check that its plan reads no others. */
+export const COUNTED_SQL = counted('e.seq > ?1 AND e.seq <= ?2');
+
+/** The name under which what was counted is found, and the joins for it. */
+const NAMES: Readonly<Record<Breakdown, { column: string; joins: string }>> = {
+  none: { column: "''", joins: '' },
+  'recipient-domain': {
+    column: 'q.recipient_domain',
+    joins: '{CROSS|} JOIN dest_queue q ON q.id = c.queue_id',
+  },
+  // A message without tags counts under the empty tag, so that the groups add up to the total.
+  tag: {
+    column: `CASE WHEN t.value {GLOB '*[^ ]@[^ ]*'|~ '[^ ]@[^ ]'} THEN '${UNNAMED}' ELSE t.value END`,
+    joins: `CROSS JOIN {json_each(coalesce(c.tags, '[""]')) t|LATERAL unnest(coalesce(c.tags, ARRAY[''])) t (value)}`,
+  },
+  'delivery-time': { column: 'c.took', joins: 'WHERE c.took IS NOT NULL' },
+};
+
+/** What is in `counted`, by the name that a breakdown gives it. */
+export function named(breakdown: Breakdown): string {
+  const { column, joins } = NAMES[breakdown];
+  return `SELECT {|CAST(}${BREAKDOWNS[breakdown]}{| AS int2)} AS breakdown, c.domain_id, c.at, c.kind, c.sandbox, ${column} AS name, c.n
+    FROM counted c ${joins}`;
+}
+
+/** The seq of the last event that is in the sums. */
+export const SUMMED_UP_TO = `coalesce((SELECT value{|::int8} FROM meta WHERE name = '${SUMMED}'), 0)`;

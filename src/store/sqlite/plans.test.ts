@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
+import { COUNTED_SQL } from '../shared/event-sums.ts';
 import { MEMBERS_SQL } from '../shared/rows/causes.ts';
 import { DUE_FACTS_SQL } from '../shared/rows/notices.ts';
 import { REFILE_SQL } from '../shared/rows/refile.ts';
@@ -16,7 +17,6 @@ import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
 import { FROM_METADATA, HAS_CAUSE } from './messages.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues, LATER_SQL } from './queue.ts';
-import { COUNTED_SQL } from './stats.ts';
 import { filledDatabase, temporaryFolder } from './test-support.ts';
 import { WAITING_ROWS_SQL, waitingQueuesSql } from './waiting.ts';
 

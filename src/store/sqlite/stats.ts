@@ -9,48 +9,20 @@ import { eventKindCode } from '../shared/codes.ts';
 import {
   BREAKDOWN_OF,
   BREAKDOWNS,
-  type Breakdown,
-  DAY_MS,
-  groupColumns,
+  COUNTED_SQL,
+  GROUPS,
   HOUR_MS,
-  SUMMED,
+  named,
+  SUMMED_UP_TO,
   spansOf,
-  TOOK,
   UNNAMED,
 } from '../shared/event-sums.ts';
 import type { ParamsOf } from '../shared/operation.ts';
 import type { StatsCount } from '../topics/stats.ts';
 import type { Connection } from './engine/connection.ts';
 import { namesIn } from './engine/names-in.ts';
-import { read, readInSteps, type Steps, write } from './engine/operation.ts';
-import { domainIdsIn, findNameId, findNameIds } from './engine/session.ts';
-
-/**
- * Events between two seqs, counted by everything that a breakdown may need. `took`: of those that were delivered, within which
- * time. Tests check that its plan reads no others.
- */
-export const COUNTED_SQL = `SELECT e.domain_id, e.at - e.at % ${HOUR_MS} AS at, e.kind, d.sandbox IS NOT NULL AS sandbox, d.queue_id,
-    m.tags, ${TOOK} AS took,
-    count(*) AS n
-  FROM event e NOT INDEXED CROSS JOIN delivery d ON d.id = e.delivery_id CROSS JOIN message m ON m.seq = e.message_seq
-  WHERE e.seq > ? AND e.seq <= ? GROUP BY 1, 2, 3, 4, 5, 6, 7`;
-
-/** The name under which what was counted is found, and the joins for it. */
-const NAMES: Readonly<Record<Breakdown, { column: string; joins: string }>> = {
-  none: { column: "''", joins: '' },
-  'recipient-domain': {
-    column: 'q.recipient_domain',
-    joins: 'CROSS JOIN dest_queue q ON q.id = c.queue_id',
-  },
-  // A message without tags counts under the empty tag, so that the groups add up to the total.
-  tag: {
-    column: `CASE WHEN t.value GLOB '*[^ ]@[^ ]*' THEN '${UNNAMED}' ELSE t.value END`,
-    joins: `CROSS JOIN json_each(coalesce(c.tags, '[""]')) t`,
-  },
-  'delivery-time': { column: 'c.took', joins: 'WHERE c.took IS NOT NULL' },
-};
-
-const GROUPS = groupColumns('instr');
+import { read, readInSteps, type Steps } from './engine/operation.ts';
+import { domainIdsIn, findNameIds } from './engine/session.ts';
 
 /** Sums read in one step. */
 const ROWS_PER_STEP = 5_000;
@@ -58,33 +30,6 @@ const ROWS_PER_STEP = 5_000;
 const RANGES_PER_STEP = 500;
 /** Groups examined in one step when the largest are chosen. */
 const GROUPS_PER_STEP = 20_000;
-
-/** What is in `counted`, by the name that a breakdown gives it. */
-function namedSql(breakdown: Breakdown): string {
-  const { column, joins } = NAMES[breakdown];
-  return `SELECT ${BREAKDOWNS[breakdown]} AS breakdown, c.domain_id, c.at, c.kind, c.sandbox, ${column} AS name, c.n FROM counted c ${joins}`;
-}
-
-const ADD_SQL = `WITH counted AS MATERIALIZED (${COUNTED_SQL})
-  INSERT INTO event_sum (domain_id, breakdown, span, at, kind, sandbox, name, n)
-  SELECT c.domain_id, c.breakdown, s.span, c.at - c.at % s.span, c.kind, c.sandbox, c.name, sum(c.n)
-  FROM (${(Object.keys(BREAKDOWNS) as Breakdown[]).map(namedSql).join(' UNION ALL ')}) c
-    CROSS JOIN (SELECT ${HOUR_MS} AS span UNION ALL SELECT ${DAY_MS}) s
-  WHERE true GROUP BY 1, 2, 3, 4, 5, 6, 7 ON CONFLICT DO UPDATE SET n = n + excluded.n`;
-
-export const sumEvents = write('sumEvents', 'measured', { portion: true }, ({ db }, params) => {
-  const after = summedUpTo(db);
-  const next = db.get<{ seq: number | null; n: number }>(
-    'SELECT max(seq) AS seq, count(*) AS n FROM (SELECT seq FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?)',
-    after,
-    params.upTo,
-    params.limit,
-  );
-  if (next === undefined || next.seq === null) return false;
-  db.run(ADD_SQL, after, next.seq);
-  db.put('meta', 'name', { name: SUMMED, value: next.seq });
-  return next.n === params.limit;
-});
 
 export const countSummed = read('countSummed', 'by key', (db) => {
   const { first, last } = db.get<{ first: number | null; last: number | null }>(
@@ -95,32 +40,10 @@ export const countSummed = read('countSummed', 'by key', (db) => {
 });
 
 function summedUpTo(db: Connection): number {
-  return db.get<{ value: number }>('SELECT value FROM meta WHERE name = ?', SUMMED)?.value ?? 0;
+  return db.get<{ seq: number }>(`SELECT ${SUMMED_UP_TO} AS seq`)?.seq ?? 0;
 }
 
 export const domainsWithSums = readInSteps('domainsWithSums', (db) => namesIn(db, 'event_sum'));
-
-/** By breakdown and span, each a range of the sums. */
-const PURGE_SQL = Object.values(BREAKDOWNS).flatMap((breakdown) =>
-  [HOUR_MS, DAY_MS].map((span) => ({
-    span,
-    sql: `DELETE FROM event_sum WHERE (domain_id, breakdown, span, at, kind, sandbox, name) IN (
-      SELECT domain_id, breakdown, span, at, kind, sandbox, name FROM event_sum
-      WHERE domain_id = ? AND breakdown = ${breakdown} AND span = ${span} AND at <= ?
-      ORDER BY at, kind, sandbox, name LIMIT ?)`,
-  })),
-);
-
-export const purgeSums = write('purgeSums', 'as asked', { portion: true }, ({ db }, params) => {
-  const domainId = findNameId(db, params.domain);
-  if (domainId === null) return 0;
-  let removed = 0;
-  for (const { span, sql } of PURGE_SQL) {
-    if (removed >= params.limit) break;
-    removed += db.run(sql, domainId, params.before - span, params.limit - removed).changes;
-  }
-  return removed;
-});
 
 interface SumRow {
   bucket: number;
@@ -252,7 +175,7 @@ function readUnsummed(
   return db.all<SumRow>(
     `WITH counted AS MATERIALIZED (${COUNTED_SQL})
      SELECT s.at / CAST(? AS INTEGER) AS bucket, s.kind, ${column} AS name, s.n
-     FROM (${namedSql(BREAKDOWN_OF[groupBy])}) s ${joins}
+     FROM (${named(BREAKDOWN_OF[groupBy])}) s ${joins}
      WHERE s.at >= ? AND s.at < ? ${MATCHING}
        ${domainIds === undefined ? '' : 'AND s.domain_id IN (SELECT value FROM json_each(?))'}
      ORDER BY s.at`,

@@ -23,6 +23,7 @@ import * as retention from './retention.ts';
 import * as returns from './returns.ts';
 import * as sandboxRules from './sandbox-rules.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
+import * as stats from './stats.ts';
 import * as suppressions from './suppressions.ts';
 import * as templates from './templates.ts';
 import * as tls from './tls.ts';
@@ -51,6 +52,7 @@ export const SHARED = {
   ...limits,
   ...people,
   ...smtpCredentials,
+  ...stats,
   ...suppressions,
   ...templates,
   ...tls,

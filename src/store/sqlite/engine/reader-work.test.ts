@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { event, HOUR, message, recipient, T0 } from '../../conformance/fixtures.ts';
 import type { Store } from '../../store.ts';
-import { sumEvents } from '../stats.ts';
+import { COMMON } from '../common.ts';
 import { filledDatabase, temporaryFolder } from '../test-support.ts';
 import { openReader } from './reader-work.ts';
 
@@ -20,7 +20,7 @@ it('answers others between the steps of a long read', () => {
   );
   const later = message({ recipients: [recipient({ events: [event('accepted', T0 + 3 * HOUR)] })] });
   const { db, session } = filledDatabase(path, [...many, later]);
-  sumEvents(session, { upTo: 1e9, limit: 1e9 });
+  COMMON.sumEvents(session, { upTo: 1e9, limit: 1e9 });
   db.close();
   const reader = openReader({ path });
   const stats = {
@@ -64,7 +64,7 @@ it('counts each event once that is added up between the steps of a long read', (
   );
   const last = message({ recipients: [recipient(), recipient()] });
   const { db, session } = filledDatabase(path, [...many, last]);
-  sumEvents(session, { upTo: 6000, limit: 6000 });
+  COMMON.sumEvents(session, { upTo: 6000, limit: 6000 });
   const reader = openReader({ path });
   const stats = {
     ...{ kinds: ['accepted'] as const, from: 0, to: T0 + HOUR, intervalMs: HOUR, includeSandbox: true },
@@ -78,7 +78,7 @@ it('counts each event once that is added up between the steps of a long read', (
   };
   let [reply] = reader.answer({ kind: 'reads', calls: [{ name: 'stats', params: stats }] });
   let counted = 0;
-  sumEvents(session, { upTo: 12_000, limit: 12_000 });
+  COMMON.sumEvents(session, { upTo: 12_000, limit: 12_000 });
   while (reply?.kind === 'more') [reply] = reader.answer({ kind: 'go-on', read: reply.read });
   const value = reply?.kind === 'value' ? (reply.value as Awaited<ReturnType<Store['stats']>>) : null;
   if (value?.kind === 'counted') {
