@@ -63,7 +63,7 @@ export interface Db {
 }
 
 /** By name: the type of a column, and its values in the order of the rows. */
-export type GivenColumns = Readonly<
+type GivenColumns = Readonly<
   Record<string, { int8: Given<number> } | { int2: Given<number> } | { text: Given<string> }>
 >;
 
@@ -82,7 +82,7 @@ export interface Ranges {
   along?: IndexPart;
 }
 
-export interface IndexPart {
+interface IndexPart {
   /** Columns with one value, as SQL in which a `?` stands for what is bound. */
   fixed: readonly { column: string; value: string; bound: ColumnValue }[];
   /** The number behind them, which is between two. */
