@@ -16,7 +16,8 @@ const CAUSE: NewCause = {
 export function describeCauses({ store }: Suite): void {
   describe('cause groups', () => {
     async function failing(cause: NewCause, state: 'queued' | 'bounced' | 'failed', now = T0) {
-      const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
+      const address = `${state}-${now - T0}@example.net`;
+      const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending', address })] });
       await settleWith(id, cause, state, now);
       return id;
     }
@@ -41,16 +42,17 @@ export function describeCauses({ store }: Suite): void {
       await failing(CAUSE, 'queued');
       await failing({ ...CAUSE, reply: 'another address' }, 'bounced', T0 + 5);
       await failing(CAUSE, 'failed', T0 + 60_000);
+      await failing(CAUSE, 'queued', T0 + 60_000);
       await failing({ ...CAUSE, senderDomain: 'example.com', scope: 'sender_domain' }, 'bounced');
       const causes = await list();
       expect(causes).toHaveLength(2);
       expect(causes[0]).toMatchObject({
         ...CAUSE,
-        waiting: 1,
+        waiting: 2,
         failed: 2,
         firstSeen: T0,
         lastSeen: T0 + 60_000,
-        example: { recipient: expect.stringContaining('@') },
+        example: { recipient: 'queued-60000@example.net' },
       });
       expect(causes[1]).toMatchObject({ senderDomain: 'example.com', waiting: 0, failed: 1 });
     });

@@ -49,7 +49,7 @@ export function describeRetention({ store }: Suite): void {
       });
     const content = (messageSeq: number) => store.readContent({ messageSeq });
     const capture = (at = T0) => {
-      return { id: newId(), at, envelopeFrom: 'b@example.com', inbox: 'main', prefix: new Uint8Array() };
+      return { id: newId(), at, envelopeFrom: 'b@example.com', inbox: 'main', prefix: new Uint8Array(7) };
     };
 
     it('finds what is old and final, page by page, for each domain that has mail', async () => {

@@ -61,7 +61,7 @@ export function describeSuppressions({ store, reopen }: Suite): void {
       const source = { messageId: newId(), reply: '550 5.1.1 No', rule: 'G09' };
       expect(
         await add([
-          entry('Ann@example.net', { note: 'asked by phone', expiresAt: T0 + DAY }),
+          entry('Ann@example.net', { note: 'asked\0by phone', expiresAt: T0 + DAY }),
           entry('bob@example.net', { reason: 'Bounce', source }),
         ]),
       ).toEqual({ added: 2, existing: 0 });
@@ -71,7 +71,7 @@ export function describeSuppressions({ store, reopen }: Suite): void {
         domain: 'example.com',
         address: 'Ann@example.net',
         reason: 'Manual',
-        note: 'asked by phone',
+        note: 'asked\uFFFDby phone',
         createdAt: T0,
         expiresAt: T0 + DAY,
         source: null,
