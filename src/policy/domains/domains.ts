@@ -10,7 +10,6 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import { toALabelDomain } from '../../mail/address.ts';
-import { isAtOrBelow } from '../../mail/address-text.ts';
 import {
   DEFAULT_DOMAIN_SETTINGS,
   type DkimKey,
@@ -20,20 +19,20 @@ import {
   mergeSettings,
 } from '../../model/domain.ts';
 import { effectiveQuota, NO_QUOTA, type QuotaLimits } from '../../model/quota.ts';
-import type { Caller } from '../../model/submission.ts';
 import type { Resolver } from '../../net/dns-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { generateDkimKeyPair } from './dkim-keys.ts';
-import { type DnsRecord, domainRecords } from './dns-records.ts';
+import type { DnsRecord } from './dns-records.ts';
 import { changesBetween, keepChanges } from './doctor/changes.ts';
 import type { DomainCheck } from './doctor/check.ts';
 import { reportedSources } from './doctor/dmarc-reports.ts';
 import { createDomainDoctor, type DomainDoctor } from './doctor/domain-doctor.ts';
-import { returnServers } from './doctor/return-servers.ts';
 import { createDomainCache } from './domain-cache.ts';
+import { createSenderFor, type SenderFor } from './domain-sender.ts';
 import { createDomainSigners, DKIM_SEAL, type DomainSigners } from './domain-signers.ts';
-import { checksOf, maySend, nextStatus } from './domain-status.ts';
+import { checksOf, nextStatus } from './domain-status.ts';
+import { createDomainZones } from './domain-zones.ts';
 import { mayRotate, needsNewStandby, nextSelector, RETIRED_FOR_MS } from './key-rotation.ts';
 
 export interface DomainService {
@@ -72,16 +71,7 @@ export interface DomainService {
   renewStandby(domain: Domain): Promise<Domain | null>;
   remove(name: string): Promise<boolean>;
   records(domain: Domain): readonly DnsRecord[];
-  /** Whether this caller may send from `fromDomain`, and as which registered domain. */
-  senderFor(
-    caller: Caller,
-    fromDomain: string,
-  ): Promise<
-    | { kind: 'domain'; name: string; quota: QuotaLimits | null; settings?: DomainSettings }
-    | { kind: 'not-allowed' }
-    | { kind: 'unknown' }
-    | { kind: 'not-verified'; name: string }
-  >;
+  senderFor: SenderFor;
   /** The mail quota in force of a domain that was read; null = none. */
   quotaIn(domain: Domain): QuotaLimits | null;
   /** The settings in force; the defaults if the domain was removed. */
@@ -136,9 +126,8 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   const cache = createDomainCache(deps);
   const { known, lookUp, forget } = cache;
   const { signersFor } = createDomainSigners({ cache, sealer, clock }, options);
+  const zones = createDomainZones(deps.resolver, options);
   const quota = options.quota ?? NO_QUOTA;
-  /** The host that took the mail of the bounce domain when that was looked up last; null = not since the start. */
-  let returnServer: string | null = null;
 
   return {
     add,
@@ -151,8 +140,8 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     rotateKey,
     renewStandby,
     remove,
-    records,
-    senderFor,
+    records: zones.records,
+    senderFor: createSenderFor({ cache, clock }, { anyDomain: options.anyDomain, quota }),
     settingsOf: async (name) =>
       (known(name) ?? (await lookUp(name))).domain?.settings ?? DEFAULT_DOMAIN_SETTINGS,
     quotaIn: ({ settings }) => effectiveQuota(settings.quota, quota),
@@ -175,7 +164,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
       });
     }
     if ((await store.getDomain({ name })) !== null) throw exists(name);
-    await learnReturnServer(params.settings);
+    await zones.learnReturnServer(params.settings);
     const now = clock.now();
     const keys = await Promise.all(
       (['active', 'standby'] as const).map((role, i) =>
@@ -253,13 +242,13 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     const since = clock.now() - REPORTED_LATELY_MS;
     const reports = await store.listDmarcReports({ domain: name, since, limit: MAX_REPORTS });
     const examined = {
-      ...{ ...zoneOf(domain), bulk, subdomains: domain.settings.subdomains },
+      ...{ ...zones.of(domain), bulk, subdomains: domain.settings.subdomains },
       reported: reportedSources(reports),
     };
     const found = await doctor.examine(examined, { fresh });
     const result = options.anyDomain ? { ...found, checks: found.checks.map(withoutBlock) } : found;
     // Apart from the check: the DNS of one domain may use up its time, and the answer is for all domains.
-    await learnReturnServer(domain.settings);
+    await zones.learnReturnServer(domain.settings);
     const now = clock.now();
     const next = nextStatus(domain, result, now);
     const changes = changesBetween(checksOf(domain), result.checks, now);
@@ -298,7 +287,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   }
 
   async function update(name: string, settings: DomainSettingsPatch): Promise<Domain> {
-    await learnReturnServer(settings);
+    await zones.learnReturnServer(settings);
     const changed = await store.updateDomain({ name, settings, now: clock.now() });
     forget(name);
     if (changed === null) throw unknownDomain(name);
@@ -344,98 +333,11 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     forget(name);
     return removed;
   }
-
-  function records(domain: Domain): readonly DnsRecord[] {
-    return domainRecords({
-      ...zoneOf(domain),
-      returnServer: returnServer ?? returnServerOf(checksOf(domain) ?? []) ?? options.bounceDomain,
-      vouched: domain.verifiedBy === 'operator',
-      spfIncludes: options.spfIncludes ?? [],
-    });
-  }
-
-  /** The answer to a change that sets a host for return paths shows its record, before any check looked at it. */
-  async function learnReturnServer({ returnPathHost = null }: DomainSettingsPatch = {}): Promise<void> {
-    if (returnPathHost === null || returnPathHost === options.bounceDomain) return;
-    const [server] = (await returnServers(deps.resolver, options.bounceDomain)) ?? [];
-    returnServer = server ?? returnServer;
-  }
-
-  /** The values that the records of a domain are made from. */
-  function zoneOf(domain: Domain) {
-    const returnHost = domain.settings.returnPathHost ?? options.bounceDomain;
-    // Of another organisation's domain, receivers of mail would first ask whether it takes such reports.
-    const takesReports = options.takesReports === true && isAtOrBelow(returnHost, domain.name);
-    return {
-      domain: domain.name,
-      verifyToken: domain.verifyToken,
-      keys: domain.keys,
-      bounceDomain: options.bounceDomain,
-      returnPathHost: domain.settings.returnPathHost,
-      tracking: trackingOf(domain),
-      reportsTo: takesReports ? `dmarc@${returnHost}` : null,
-    };
-  }
-
-  function trackingOf({ settings }: Domain): { host: string; target: string } | null {
-    const { trackingHost } = settings;
-    const target = options.trackingTarget ?? options.bounceDomain;
-    return trackingHost === null ? null : { host: trackingHost, target };
-  }
-
-  // ── the questions of the hot path ───────────────────────────────────────────────────────────────────────
-
-  async function senderFor(caller: Caller, fromDomain: string) {
-    const all = caller.domains.includes('*');
-    // Whole labels only: the domain itself, then each parent that allows sub-domains.
-    for (let name = fromDomain; name !== ''; name = parentOf(name)) {
-      if (!all && !caller.domains.includes(name)) continue;
-      const { domain } = known(name) ?? (await lookUp(name));
-      if (domain === null) {
-        if (!all && name === fromDomain && !options.anyDomain) return { kind: 'not-verified', name } as const;
-        continue;
-      }
-      if (name !== fromDomain && !domain.settings.subdomains) continue;
-      if (!all && (await isUnderOther(caller, fromDomain, name))) return { kind: 'not-allowed' } as const;
-      if (maySend(domain, clock.now()) || options.anyDomain) {
-        return {
-          kind: 'domain',
-          name,
-          quota: effectiveQuota(domain.settings.quota, quota),
-          settings: domain.settings,
-        } as const;
-      }
-      return { kind: 'not-verified', name } as const;
-    }
-    if (options.anyDomain && (all || caller.domains.includes(fromDomain))) {
-      return { kind: 'domain', name: fromDomain, quota: effectiveQuota(NO_QUOTA, quota) } as const;
-    }
-    return { kind: all ? 'unknown' : 'not-allowed' } as const;
-  }
-
-  /**
-   * Whether a domain between the two is registered separately: its mail is for its own tokens. One that is not verified
-   * does not count, or adding it could stop the parent's mail.
-   */
-  async function isUnderOther(caller: Caller, from: string, parent: string): Promise<boolean> {
-    for (let name = from; name !== parent; name = parentOf(name)) {
-      if (caller.domains.includes(name)) continue;
-      const { domain } = known(name) ?? (await lookUp(name));
-      if (domain !== null && domain.status !== 'Pending') return true;
-    }
-    return false;
-  }
 }
 
 /** Where mail of any domain is taken, no check stops it. */
 function withoutBlock({ blocks: _, ...check }: DomainCheck): DomainCheck {
   return check;
-}
-
-/** As the check of a return path found it; null if there was none. */
-function returnServerOf(checks: readonly DomainCheck[]): string | null {
-  const expected = checks.find(({ id }) => id === 'rp')?.record.expected ?? '';
-  return /^\d+ (\S+)$/.exec(expected)?.[1] ?? null;
 }
 
 function unknownDomain(name: string): AppError {
@@ -444,10 +346,4 @@ function unknownDomain(name: string): AppError {
 
 function exists(name: string): AppError {
   return new AppError('domain-exists', { field: '/Domain', message: `The domain ${name} exists already` });
-}
-
-/** `a.b.example.com` → `b.example.com`; '' for two labels and fewer. */
-function parentOf(name: string): string {
-  const parent = name.slice(name.indexOf('.') + 1);
-  return parent !== name && parent.includes('.') ? parent : '';
 }
