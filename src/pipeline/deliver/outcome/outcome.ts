@@ -46,6 +46,8 @@ export type Outcome =
    */
   | { kind: 'again'; detail: string; fresh: boolean };
 
+export type OutcomeOf<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+
 /** What an attempt records in the timeline. */
 export interface AttemptFacts {
   remoteMta: string;

@@ -1,40 +1,24 @@
 /**
- * Turns the outcome of an attempt into what is stored: the recipient's new state, the time of the next attempt, and the
- * events. SMTP and the sandbox use the same rules.
+ * Decides what follows from the outcome of an attempt: finished, tried again and when, or given up. Returns what is
+ * stored (settlement-records.ts). SMTP and the sandbox use the same rules.
  */
 import type { Clock } from '../../../lib/clock.ts';
-import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
-import { DEFERRED, domainReason, pathReason } from '../../../model/wait-reason.ts';
-import { blockingReason, type FinalOutcome, signalOf } from '../../../policy/suppressions/suppressions.ts';
-import type { EventDetail, NewEvent } from '../../../store/topics/events.ts';
+import { blockingReason } from '../../../policy/suppressions/suppressions.ts';
 import type { Settlement } from '../../../store/topics/queue.ts';
-import { NO_TIME_LEFT, type RetrySchedule } from '../../queue/retry-schedule.ts';
-import { type Category, categoryFacts, isCategory, SUPPRESSING } from './classifier/categories.ts';
-import { isProbablyInvalid, isRecipientStage, type Stage, type Verdict } from './classifier/verdict.ts';
-import type { Ending, Outcome } from './outcome.ts';
-import {
-  type Blame,
-  bounceOf,
-  causeOf,
-  factsDetail,
-  failureColumns,
-  failureText,
-  MAX_TEXT,
-  replyColumns,
-} from './reply-record.ts';
+import type { RetrySchedule } from '../../queue/retry-schedule.ts';
+import type { Category } from './classifier/categories.ts';
+import type { Verdict } from './classifier/verdict.ts';
+import type { Ending, Outcome, OutcomeOf } from './outcome.ts';
+import { type Blame, MAX_TEXT } from './reply-record.ts';
+import { createSettlementRecords } from './settlement-records.ts';
 
 const MINUTE = 60_000;
-/** Webhooks get repeated deferrals of one recipient at most this often. */
-const DEFERRED_EVENT_EVERY_MS = 60 * MINUTE;
 const HELD_RECHECK_MS = MINUTE;
 const SECOND_LOOK_MS = 5 * MINUTE;
 const LOOP_LOOK_MS = 60 * MINUTE;
-const NEVER_TRIED = 'it was never tried';
 const UNKNOWN_WAIT_MS = { critical: MINUTE, normal: 10 * MINUTE, bulk: 10 * MINUTE } as const;
-/** `450 4.2.2 …` as `replyText` writes it. */
-const ENHANCED = /^[245]\d\d ([245]\.\d{1,3}\.\d{1,3})\b/;
 
 export interface SettlementRules {
   /** Settles a delivery under this node's lease. Never called with an `again` outcome. */
@@ -72,7 +56,8 @@ export function createSettlementRules({
   atMostOnce = () => false,
   suspectsClock = () => false,
 }: Deps): SettlementRules {
-  return { settle, expire, suppressed };
+  const write = createSettlementRecords({ clock, random, relayed });
+  return { settle, expire: write.expired, suppressed };
 
   function settle(
     delivery: ClaimedDelivery,
@@ -83,27 +68,15 @@ export function createSettlementRules({
     const attempt = delivery.attempts + 1;
     switch (outcome.kind) {
       case 'delivered':
-        return {
-          ...base(delivery, 'delivered', true),
-          route: outcome.route,
-          ...(outcome.reply === null ? {} : replyColumns(outcome.reply)),
-          events: [
-            event('delivered', now, {
-              attempt,
-              route: outcome.route,
-              ...(delivery.mayBeDuplicate ? { possibleDuplicate: true } : {}),
-              ...factsDetail(outcome),
-            }),
-          ],
-        };
+        return write.delivered(delivery, now, outcome);
       case 'bounced': {
         const again = outcome.confirm ? secondLook(delivery, outcome.verdict.category, now) : null;
         if (again !== null) return defer(delivery, now, attempt, outcome, again);
-        return bounced(delivery, now, attempt, outcome, outcome.verdict);
+        return write.bounced(delivery, now, outcome, outcome.verdict);
       }
       case 'deferred': {
         const { verdict } = outcome;
-        if (isOver(delivery, verdict, now, attempt)) return bounced(delivery, now, attempt, outcome, verdict);
+        if (isOver(delivery, verdict, now, attempt)) return write.bounced(delivery, now, outcome, verdict);
         const { hintMs } = verdict;
         const at = retry.nextAttemptAt({
           now,
@@ -119,33 +92,10 @@ export function createSettlementRules({
         return unknown(delivery, outcome, now, attempt);
       case 'path':
         return pathFailed(delivery, outcome, now, blockedUntil);
-      case 'held': {
-        const first = delivery.lastCategory !== outcome.category;
-        return {
-          ...base(delivery, 'queued', false),
-          dueAt: Math.min(now + HELD_RECHECK_MS, delivery.expiresAt),
-          waitReason: domainReason(outcome.detail),
-          category: outcome.category,
-          lastReply: outcome.detail.slice(0, MAX_TEXT),
-          events: first ? [event('held', now, { reason: outcome.detail })] : [],
-        };
-      }
+      case 'held':
+        return write.held(delivery, now, outcome, Math.min(now + HELD_RECHECK_MS, delivery.expiresAt));
       case 'failed':
-        return {
-          ...base(delivery, 'failed', false),
-          category: outcome.category,
-          events: [
-            event('failed', now, {
-              attempt: delivery.attempts,
-              reason: outcome.detail,
-              bounce: bounceOf(
-                'Undetermined',
-                { category: outcome.category, scope: 'message' },
-                { ...outcome, reply: null },
-              ),
-            }),
-          ],
-        };
+        return write.failed(delivery, now, outcome);
     }
   }
 
@@ -155,7 +105,7 @@ export function createSettlementRules({
    */
   function unknown(
     delivery: ClaimedDelivery,
-    outcome: Extract<Outcome, { kind: 'unknown' }>,
+    outcome: OutcomeOf<'unknown'>,
     now: number,
     attempt: number,
   ): Settlement {
@@ -167,26 +117,21 @@ export function createSettlementRules({
         : null;
     if (end !== null) {
       const detail = `${end}: ${outcome.detail}`.slice(0, MAX_TEXT);
-      const failed = {
-        kind: 'failed',
-        category: 'outcome_unknown',
-        detail,
-        facts: outcome.facts,
-      } as const;
-      return { ...settle(delivery, failed), mayBeDuplicate: true };
+      const { facts } = outcome;
+      const failed = write.failed(delivery, now, { category: 'outcome_unknown', detail, facts });
+      return { ...failed, mayBeDuplicate: true };
     }
     const first = now + retry.fixedWaitMs(UNKNOWN_WAIT_MS[delivery.lane], attempt);
     const { lane, expiresAt } = delivery;
     const later = again
       ? retry.nextAttemptAt({ now, attempts: attempt, lane, expiresAt, hintMs: null })
       : first;
-    const at = Math.max(first, later ?? expiresAt);
     const settlement = defer(
       delivery,
       now,
       attempt,
       { ...outcome, verdict: { category: 'outcome_unknown', scope: 'path' }, reply: null },
-      at < delivery.expiresAt ? at : null,
+      Math.max(first, later ?? expiresAt),
     );
     return { ...settlement, mayBeDuplicate: true };
   }
@@ -194,68 +139,22 @@ export function createSettlementRules({
   /** A failure of the path counts no attempt: the message waits until the path may be tried again. */
   function pathFailed(
     delivery: ClaimedDelivery,
-    outcome: Extract<Outcome, { kind: 'path' }>,
+    outcome: OutcomeOf<'path'>,
     now: number,
     blockedUntil?: number,
   ): Settlement {
     const { verdict } = outcome;
     if (verdict !== null && isOver(delivery, verdict, now, delivery.attempts)) {
-      return bounced(delivery, now, delivery.attempts + 1, outcome, verdict);
+      return write.bounced(delivery, now, outcome, verdict);
     }
-    const at = blockedUntil ?? now + retry.breakerWaitMs(1);
     const settlement = defer(
       delivery,
       now,
       delivery.attempts,
       { ...outcome, verdict: verdict ?? { category: outcome.category, scope: 'path' } },
-      at < delivery.expiresAt ? at : null,
+      blockedUntil ?? now + retry.breakerWaitMs(1),
     );
     return { ...settlement, countAttempt: false };
-  }
-
-  /** Refused permanently, or deferred so long that it counts as refused (then it may change: `Transient`). */
-  function bounced(
-    delivery: ClaimedDelivery,
-    now: number,
-    attempt: number,
-    why: Ending & { stage: Stage },
-    verdict: Verdict,
-  ): Settlement {
-    const type = verdict.soft || verdict.action !== 'bounce' ? 'Transient' : 'Permanent';
-    return {
-      ...base(delivery, 'bounced', true),
-      category: verdict.category,
-      ...failureColumns(why),
-      ...causeOf(delivery, verdict, why),
-      events: [
-        event('bounced', now, {
-          attempt,
-          bounce: bounceOf(type, verdict, why),
-          reason: why.detail,
-          ...factsDetail(why),
-        }),
-      ],
-      ...suppression(delivery, now, {
-        suppress: verdict.suppress,
-        probablyInvalid: isProbablyInvalid(verdict) && isRecipientStage(why.stage),
-        enhanced: why.reply?.enhanced ?? null,
-        relayed: why.facts.route === 'relay',
-        reply: failureText(why),
-        rule: verdict.ruleId,
-      }),
-    };
-  }
-
-  /** The part of a settlement that says whether to write to the address again. */
-  function suppression(
-    delivery: ClaimedDelivery,
-    now: number,
-    outcome: Omit<FinalOutcome, 'sandbox'>,
-  ): Pick<Settlement, 'suppress'> {
-    const signal = signalOf({ ...outcome, sandbox: delivery.sandbox !== null }, now);
-    if (signal === null) return {};
-    const reason = `${signal.reason}: ${outcome.reply}`.slice(0, MAX_TEXT);
-    return { suppress: { ...signal, event: event('suppression_added', now, { reason }) } };
   }
 
   function suppressed(delivery: ClaimedDelivery, now: number): Settlement | null {
@@ -264,13 +163,7 @@ export function createSettlementRules({
       lane: delivery.lane,
       listUnsubscribe: delivery.listUnsubscribe === true,
     });
-    if (why === null) return null;
-    return {
-      ...base(delivery, 'suppressed', false),
-      events: [
-        event('suppressed', now, { reason: `Put on the suppression list after it was accepted: ${why}` }),
-      ],
-    };
+    return why === null ? null : write.suppressed(delivery, now, why);
   }
 
   /** Whether a category that ends before the message expires has lasted long enough. */
@@ -279,57 +172,6 @@ export function createSettlementRules({
     if (giveUp === null || attempts < giveUp.tries) return false;
     const since = delivery.lastCategory === category ? (delivery.firstDeferredAt ?? now) : now;
     return now - since >= giveUp.afterMs;
-  }
-
-  function expire(delivery: ClaimedDelivery, now: number, waitedFor: string | null = null): Settlement {
-    const last = delivery.lastReply ?? waitedFor ?? NEVER_TRIED;
-    const { attempts } = delivery;
-    const tries =
-      attempts === 0 ? 'without an attempt' : `after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
-    const answer = last === NEVER_TRIED ? '' : `. Last answer: ${last}`;
-    return {
-      ...base(delivery, 'failed', false),
-      category: 'expired',
-      events: [
-        event('failed', now, {
-          attempt: delivery.attempts,
-          reason: `Given up ${tries}: the maximum age of this message was reached${answer}`.slice(
-            0,
-            MAX_TEXT,
-          ),
-          bounce: {
-            Type: 'Undetermined',
-            Class: 'Expired',
-            Scope: 'message',
-            Phase: 'Session',
-            SmtpCode: 0,
-            EnhancedCode: '4.4.7',
-            Diagnostic: last.slice(0, MAX_TEXT),
-            RemoteMta: '',
-          },
-        }),
-      ],
-      ...expirySuppression(delivery, now, last),
-    };
-  }
-
-  /** The message expired while the recipient's own mailbox refused it: a soft bounce that counts. */
-  function expirySuppression(
-    delivery: ClaimedDelivery,
-    now: number,
-    last: string,
-  ): Pick<Settlement, 'suppress'> {
-    const category = delivery.lastCategory;
-    if (category === null || !isCategory(category) || !SUPPRESSING.includes(category)) return {};
-    if (categoryFacts(category).scope !== 'recipient') return {};
-    return suppression(delivery, now, {
-      suppress: 'soft',
-      probablyInvalid: false,
-      enhanced: ENHANCED.exec(last)?.[1] ?? null,
-      relayed,
-      reply: last,
-      rule: `expired:${category}`,
-    });
   }
 
   /** Some permanent answers must be confirmed by a second attempt. */
@@ -344,8 +186,8 @@ export function createSettlementRules({
   }
 
   /**
-   * Back to the queue until `at`; null: no further attempt fits, and it waits for its expiry. Given up if it has
-   * expired.
+   * Back to the queue until `at`; null, or a time after its expiry: no further attempt fits, and it waits for its expiry.
+   * Given up if it has expired.
    */
   function defer(
     delivery: ClaimedDelivery,
@@ -354,51 +196,11 @@ export function createSettlementRules({
     why: Ending & { kind: Outcome['kind']; verdict: Blame },
     at: number | null,
   ): Settlement {
-    const seen: ClaimedDelivery = {
-      ...delivery,
-      attempts: attempt,
-      lastCategory: why.verdict.category,
-      lastReply: failureText(why).slice(0, MAX_TEXT),
-    };
-    const told = { ...failureColumns(why), ...causeOf(delivery, why.verdict, why) };
-    const isOver = now >= delivery.expiresAt;
-    if (isOver && !suspectsClock()) return { ...expire(seen, now), countAttempt: true, ...told };
-    const notify =
-      delivery.lastDeferredEventAt === null || now - delivery.lastDeferredEventAt >= DEFERRED_EVENT_EVERY_MS;
-    return {
-      ...base(delivery, 'queued', true),
-      // Over: due once the clock is right again. Until then it counts as expired and is not claimed.
-      dueAt: isOver ? delivery.createdAt : (at ?? delivery.expiresAt),
-      waitReason:
-        at === null && why.kind !== 'path'
-          ? NO_TIME_LEFT
-          : why.verdict.scope === 'path'
-            ? pathReason(why.detail)
-            : DEFERRED,
-      category: why.verdict.category,
-      ...told,
-      events: [
-        event(
-          'deferred',
-          now,
-          {
-            attempt,
-            bounce: bounceOf('Transient', why.verdict, why),
-            reason: why.detail,
-            ...(at === null ? {} : { nextAttemptAt: at }),
-            ...factsDetail(why),
-          },
-          notify,
-        ),
-      ],
-    };
-  }
-
-  function base(delivery: ClaimedDelivery, state: Settlement['state'], countAttempt: boolean) {
-    return { deliveryId: delivery.id, epoch: delivery.epoch, state, countAttempt, waitReason: null };
-  }
-
-  function event(kind: NewEvent['kind'], at: number, detail: EventDetail, notify = true): NewEvent {
-    return { id: uuidv7(clock, random), kind, at, detail, notify };
+    const { expiresAt, createdAt } = delivery;
+    const isOver = now >= expiresAt;
+    if (isOver && !suspectsClock()) return write.expiredAfter(delivery, now, attempt, why);
+    const next = at !== null && at < expiresAt ? at : null;
+    // Over: due once the clock is right again. Until then it counts as expired and is not claimed.
+    return write.deferred(delivery, now, attempt, why, next, isOver ? createdAt : (next ?? expiresAt));
   }
 }
