@@ -1,18 +1,18 @@
 /**
- * The resolver that everything uses: sends questions to the DNS client and caches answers. Follows aliases, limits
- * TTLs, and sends one query for concurrent callers. If no server answers, an answer that expired up to six hours ago is
- * returned (RFC 8767), except NXDOMAIN: it makes mail bounce, so it must be fresh, and a server that
- * denies the top-level domains too is not believed. Failures are cached only for a moment (RFC 9520). The cache is
- * limited in entries and bytes; the least recently used entries are removed first.
+ * The resolver that everything uses: caches what the servers say (dns-lookup.ts), and asks them once for concurrent
+ * callers. If no server answers, an answer that expired up to six hours ago is returned (RFC 8767), except NXDOMAIN: it
+ * makes mail bounce, so it must be fresh. Failures are cached only for a moment (RFC 9520). The cache is limited in entries
+ * and bytes; the least recently used entries are removed first.
  */
 import { type Askers, createAskers } from '../lib/asker-line.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isLoopbackAddress } from '../lib/loopback.ts';
 import type { Random } from '../lib/random.ts';
-import { createDnsClient, type DnsClient, type DnsClientOptions, type DnsReply } from './dns-client.ts';
-import { type DnsMessage, type DnsRecord, type RecordType, responseCodes } from './dns-codec.ts';
-import { normalizeName, zoneOf } from './dns-name.ts';
+import { createDnsClient, type DnsClient, type DnsClientOptions } from './dns-client.ts';
+import type { DnsRecord, RecordType } from './dns-codec.ts';
+import { type Answer, createDnsLookup, type Kept } from './dns-lookup.ts';
+import { normalizeName } from './dns-name.ts';
 import type { CaaRecord, DnsAnswer, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
 import { reverseName } from './ip-address.ts';
 import type { DnsServer } from './system-resolvers.ts';
@@ -51,10 +51,6 @@ export interface CachingResolver extends FullResolver {
   close(): void;
 }
 
-type Answer = DnsAnswer<DnsRecord>;
-type Kept = Exclude<Answer, { kind: 'failure' }>;
-type Failure = Extract<Answer, { kind: 'failure' }>;
-
 interface Entry {
   answer: Answer;
   /** When it was asked for, in the order of all questions. */
@@ -79,20 +75,8 @@ interface Flight {
   done: Promise<{ fetched: Answer; served: Answer }>;
 }
 
-/** Minimum and maximum time that a found answer is cached. */
-const FOUND_SECONDS = [60, 3_600] as const;
-/** The same for "no such record" and "no such name". */
-const NEGATIVE_SECONDS = [30, 300] as const;
 /** How long after its expiry an answer may be used while no server answers. */
 const STALE_MS = 6 * 3_600_000;
-const MAX_ALIASES = 8;
-/** After so many domains without an answer, and none with one, the root is asked. */
-const DOMAINS_TO_ASK = 5;
-/** Exists in the DNS of the internet, whoever is asked. */
-const ALWAYS_THERE = 'com';
-/** What a server says of top-level domains is used this long: one that then begins to deny all is believed until it is over. */
-const DENIAL_MS = 1_000;
-const MAX_DENIALS = 1_000;
 /** Of a record, beside its texts. */
 const RECORD_BYTES = 100;
 /** After a failed refresh, the old answer is used this long before the servers are asked again (RFC 8767 §5). */
@@ -115,18 +99,12 @@ export function createResolver(
   const { clock, trustedAd = false } = deps;
   const { failureMs = 1000, maxEntries = 10_000, maxCacheBytes = 32 * 1024 * 1024 } = options;
   const client = deps.client ?? createDnsClient(deps, options);
-  const isTrusted = (server: DnsServer) => trustedAd || isLoopbackAddress(server.address);
+  const lookup = createDnsLookup(clock, client, (server) => trustedAd || isLoopbackAddress(server.address));
   /** Keys are `TYPE name`, the oldest the one used longest ago. */
   const cache = new BoundedMap<string, Entry>(maxEntries);
   const flights = new Map<string, Flight>();
   let cachedBytes = 0;
   let questions = 0;
-  /** Domains that nothing was learned of since the last answer. */
-  const unanswered = new Set<string>();
-  /** Whether a server denies a top-level domain; the key is both. */
-  const denials = new BoundedMap<string, { untilMs: number; isDenied: Promise<boolean> }>(MAX_DENIALS);
-  /** Why nothing can be learned of any domain; null = something can, or it is not known. */
-  let trouble: string | null = null;
 
   /** `since` null: every answer that has not expired is used. */
   async function lookUp(name: string, type: RecordType, since: Since | null, asker: string): Promise<Answer> {
@@ -157,7 +135,7 @@ export function createResolver(
     questions += 1;
     const question = questions;
     const askers = createAskers(asker);
-    const done = fetchThroughAliases(name, type, askers).then((answer) => {
+    const done = lookup.fetch(name, type, askers).then((answer) => {
       // Flushed or asked anew meanwhile: correct for those who waited, but must not be cached.
       if (flights.get(key)?.question !== question) return { fetched: answer, served: answer };
       flights.delete(key);
@@ -223,118 +201,6 @@ export function createResolver(
     return { ...answer, ...lifetime };
   }
 
-  async function fetchThroughAliases(name: string, type: RecordType, askers: Askers): Promise<Answer> {
-    const seen = new Set([name]);
-    let target = name;
-    let secure = true;
-    let aliasTtlSeconds = Number.POSITIVE_INFINITY;
-    for (;;) {
-      const reply = await askBelievable(target, type, askers);
-      if (reply.kind === 'failure') {
-        if (reply.reason !== 'malformed' && reply.reason !== 'local') noteUnanswered(zoneOf(target));
-        return reply;
-      }
-      noteAnswered();
-      const { message } = reply;
-      secure &&= message.authenticData && isTrusted(reply.server);
-      const asked = target;
-      const found = message.answers.filter((record) => record.type === type);
-      // Follow aliases within this message; resolvers put the whole chain into one answer.
-      for (;;) {
-        const records = found.filter((record) => record.name === target);
-        if (records.length > 0) {
-          return {
-            ...foundAnswer(records, aliasTtlSeconds, secure),
-            ...(target === name ? {} : { alias: target }),
-          };
-        }
-        const alias = message.answers.find((record) => record.type === 'CNAME' && record.name === target);
-        if (alias?.type !== 'CNAME') break;
-        if (seen.has(alias.target)) return broken(`alias loop at ${alias.target}`);
-        if (seen.size > MAX_ALIASES) return broken(`more than ${MAX_ALIASES} aliases`);
-        seen.add(alias.target);
-        target = alias.target;
-        aliasTtlSeconds = Math.min(aliasTtlSeconds, alias.ttlSeconds);
-      }
-      const isNegative =
-        message.responseCode === responseCodes.nameError ||
-        message.authority.some((record) => record.type === 'SOA') ||
-        target === asked;
-      if (isNegative) return negativeAnswer(message, aliasTtlSeconds, secure);
-    }
-  }
-
-  /** Without answers of servers that deny every domain: such a server lost its way to the DNS of the internet. */
-  async function askBelievable(name: string, type: RecordType, askers: Askers): Promise<DnsReply> {
-    const liars = new Set<DnsServer>();
-    for (;;) {
-      const reply = await client.query(name, type, askers, (server) => !liars.has(server));
-      if (reply.kind === 'failure') {
-        if (liars.size === 0) return reply;
-        break;
-      }
-      if (reply.message.responseCode !== responseCodes.nameError) return reply;
-      if (!(await deniesAll(reply.server, name, askers))) return reply;
-      liars.add(reply.server);
-      client.askLast(reply.server);
-    }
-    const who = [...liars].map(({ address, port }) => `${address} port ${port}`).join(' and ');
-    trouble = `the resolver ${who} denies every domain, even ${ALWAYS_THERE}`;
-    return {
-      kind: 'failure',
-      reason: 'denied',
-      detail: `the resolver ${who} says that ${name} does not exist, and that not even ${ALWAYS_THERE} does, so it is not believed`,
-    };
-  }
-
-  /** A domain of its own, as within a company, is believed to exist by itself. */
-  async function deniesAll(server: DnsServer, name: string, askers: Askers): Promise<boolean> {
-    const top = name.slice(name.lastIndexOf('.') + 1);
-    return (await denies(server, top, askers)) && denies(server, ALWAYS_THERE, askers);
-  }
-
-  function denies(server: DnsServer, top: string, askers: Askers): Promise<boolean> {
-    const key = `${server.address} ${server.port} ${top}`;
-    const now = clock.monotonicMs();
-    const known = denials.get(key);
-    if (known !== undefined && now < known.untilMs) return known.isDenied;
-    const isDenied = client
-      .query(top, 'NS', askers, (one) => one === server)
-      .then((reply) => reply.kind === 'message' && reply.message.responseCode === responseCodes.nameError);
-    denials.set(key, { untilMs: now + DENIAL_MS, isDenied });
-    return isDenied;
-  }
-
-  function noteAnswered(): void {
-    unanswered.clear();
-    trouble = null;
-  }
-
-  /** Somebody's domains may fail one after the other, but never the root. */
-  function noteUnanswered(zone: string): void {
-    if (unanswered.size === DOMAINS_TO_ASK || unanswered.add(zone).size < DOMAINS_TO_ASK) return;
-    void client.query('', 'NS').then((reply) => {
-      if (reply.kind !== 'failure') noteAnswered();
-      else if (unanswered.size === DOMAINS_TO_ASK)
-        trouble = `the DNS gives no usable answer for any domain (${reply.detail})`;
-    });
-  }
-
-  function foundAnswer(records: DnsRecord[], aliasTtlSeconds: number, secure: boolean): Kept {
-    const ttl = records.reduce((least, record) => Math.min(least, record.ttlSeconds), aliasTtlSeconds);
-    const ttlSeconds = clamp(ttl, FOUND_SECONDS);
-    return { kind: 'found', records, ttlSeconds, resolverTtlSeconds: ttl, secure };
-  }
-
-  function negativeAnswer(message: DnsMessage, aliasTtlSeconds: number, secure: boolean): Kept {
-    // RFC 2308 §5: the lesser of the SOA's own TTL and its minimum field.
-    const soa = message.authority.find((record) => record.type === 'SOA');
-    const ttl = soa?.type === 'SOA' ? Math.min(soa.ttlSeconds, soa.minimumSeconds, aliasTtlSeconds) : 0;
-    const kind = message.responseCode === responseCodes.nameError ? 'no-name' : 'no-data';
-    const ttlSeconds = clamp(ttl, NEGATIVE_SECONDS);
-    return { kind, ttlSeconds, ...(soa === undefined ? {} : { resolverTtlSeconds: ttl }), secure };
-  }
-
   function lookUps(since: Since | null, asker: string): FullResolver {
     async function records<T>(
       name: string,
@@ -363,7 +229,7 @@ export function createResolver(
       tlsa: (name) => records<TlsaRecord>(name, 'TLSA', tlsaOf),
       async ptr(address) {
         const name = reverseName(address);
-        if (name === undefined) return broken('not an IP address');
+        if (name === undefined) return { kind: 'failure', reason: 'malformed', detail: 'not an IP address' };
         return records(name, 'PTR', targetOf);
       },
     };
@@ -373,25 +239,24 @@ export function createResolver(
     ...lookUps(null, ''),
     of: (asker) => lookUps(null, asker),
     fresh: (asker = '') => lookUps({ question: questions, failed: new Map() }, asker),
-    trouble: () => trouble,
+    trouble: lookup.trouble,
     flush(name) {
-      if (name === undefined) {
-        cache.clear();
-        flights.clear();
-        cachedBytes = 0;
-        return;
-      }
+      if (name === undefined) return clear();
       const suffix = ` ${normalizeName(name)}`;
       for (const key of [...cache.keys()]) if (key.endsWith(suffix)) drop(key);
       for (const key of [...flights.keys()]) if (key.endsWith(suffix)) flights.delete(key);
     },
     close() {
-      cache.clear();
-      flights.clear();
-      cachedBytes = 0;
+      clear();
       client.close();
     },
   };
+
+  function clear(): void {
+    cache.clear();
+    flights.clear();
+    cachedBytes = 0;
+  }
 }
 
 /** About how much memory an answer takes. Names are compressed on the wire, so its size there says nothing. */
@@ -430,12 +295,4 @@ function localhostAnswer(name: string, type: RecordType): Answer | undefined {
   if (type !== 'A' && type !== 'AAAA') return { kind: 'no-data', ...fixed };
   const address = type === 'A' ? '127.0.0.1' : '::1';
   return { kind: 'found', records: [{ name, ttlSeconds: 3600, type, address }], ...fixed };
-}
-
-function broken(detail: string): Failure {
-  return { kind: 'failure', reason: 'malformed', detail };
-}
-
-function clamp(value: number, [least, most]: readonly [number, number]): number {
-  return Math.min(most, Math.max(least, value));
 }
