@@ -72,7 +72,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
 
   return {
     async start() {
-      queue.onWork(wake, demand, (name) => paths.known(name)?.throughput() ?? 0);
+      queue.onWork({ wake, demand, throughput: (name) => paths.known(name)?.throughput() ?? 0 });
       sites.onMoved((name) => {
         queue.regroup(name);
         paths.known(name)?.regroup();

@@ -23,6 +23,7 @@ import { createRetrySchedule, NO_TIME_LEFT } from './retry-schedule.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const IDLE = { wake() {}, demand: () => 0, throughput: () => 0 };
 const quietLog: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 let store: Store;
@@ -79,6 +80,7 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
   const seen = new Proxy(store, {
     get: (target, name) => Reflect.get(faults, name) ?? Reflect.get(target, name),
   });
+  const limits = { ...QUEUE_DEFAULTS, ...options };
   const queue = createQueue(
     {
       store: seen,
@@ -98,9 +100,10 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
       eventsStored() {},
       suspectsClock: createClockWatch({ clock, log: quietLog }, null).isSuspect,
     },
-    { ...QUEUE_DEFAULTS, ...options },
+    limits,
   );
-  queue.onWork((site) => called.push(site));
+  const demand = () => limits.maxRowsPerSite;
+  queue.onWork({ ...IDLE, wake: (site) => called.push(site), demand });
   queues.push(queue);
   await queue.start();
   return { queue, called };
@@ -310,11 +313,7 @@ describe('the window over the store', () => {
   it('lets a site that is quick hold about what it sends in a second, and no more', async () => {
     const { queue } = await start({ maxRowsPerSite: 8 });
     let throughput = 0;
-    queue.onWork(
-      () => {},
-      () => 5_000,
-      () => throughput,
-    );
+    queue.onWork({ wake() {}, demand: () => 5_000, throughput: () => throughput });
     const reservable = () => {
       const rooms: Reservation[] = [];
       for (let room = reserve(queue, 'normal'); room.rows > 0; room = reserve(queue, 'normal'))
@@ -335,11 +334,7 @@ describe('the window over the store', () => {
   it('takes critical mail for a site that holds more than it can use, since it became slow', async () => {
     const { queue } = await start({ maxRowsPerSite: 8 });
     let demand = 8;
-    queue.onWork(
-      () => {},
-      () => demand,
-      () => 0,
-    );
+    queue.onWork({ ...IDLE, demand: () => demand });
     while (reserve(queue, 'normal').rows > 0);
     demand = 1;
     expect(reserve(queue, 'normal').rows).toBe(0);
@@ -348,11 +343,8 @@ describe('the window over the store', () => {
 
   it('holds little for sites that send slowly where half of its places are in use', async () => {
     const { queue } = await start({ maxRows: 40, maxRowsPerSite: 8 });
-    queue.onWork(
-      () => {},
-      () => 8,
-      (site) => (site === 'quick.example' ? 100 : 0),
-    );
+    const throughput = (site: string) => (site === 'quick.example' ? 100 : 0);
+    queue.onWork({ wake() {}, demand: () => 8, throughput });
     const at = (...sites: string[]) =>
       sites.map((site) => [...queue.items()].filter((item) => item.site === site).length);
     const first = ['a.example', 'b.example', 'c.example', 'd.example'];
@@ -487,10 +479,7 @@ describe('many due rows that cannot go', () => {
     await queued(300, 'slow.example', { expiresAt: T0 + DAY });
     const asked = counted();
     const { queue } = await start();
-    queue.onWork(
-      () => {},
-      () => 1,
-    );
+    queue.onWork({ ...IDLE, demand: () => 1 });
     await eventually(() => queue.inMemory().rows > 0);
     const held = queue.inMemory().rows;
     const claims = asked.claims();

@@ -17,7 +17,7 @@ import type { Settlement } from '../../store/topics/queue.ts';
 import { rowsAllowed } from './allowance.ts';
 import { createChanging } from './changing.ts';
 import { createClaims } from './claims.ts';
-import { createDueQueues, type QueueRef } from './due-queues.ts';
+import { createDueQueues, type QueueRef, questionOf } from './due-queues.ts';
 import type { Gate, KeptBack, SiteQuestion } from './gate.ts';
 import { hurry } from './hurry.ts';
 import { createLastCheck } from './last-check.ts';
@@ -86,13 +86,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       keptBack: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
       urgent: gate.urgent,
       allowance,
-      add(deliveries, sinceMs) {
-        const touched = new Set<string>();
-        // The content is read later, but its size counts from now on.
-        for (const delivery of deliveries)
-          touched.add(addRow(delivery, null, delivery.size + ROW_OVERHEAD_BYTES, sinceMs));
-        for (const site of touched) arrived(site);
-      },
+      add: (deliveries, sinceMs) => addRows(deliveries, null, sinceMs),
       wake: (site) => worker.wake(site),
       expire: (delivery, now) => expire(delivery, now, gate.site(siteOf(delivery))?.reason ?? null),
       expireHeld(now) {
@@ -178,8 +172,8 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       return hurried;
     },
     mayGoOn: lastCheck.mayGoOn,
-    onWork(wake, demand = () => options.maxRowsPerSite, throughput = () => 0) {
-      worker = { wake, demand, throughput };
+    onWork(other) {
+      worker = other;
     },
     take,
     recordable: settler.recordable,
@@ -256,11 +250,8 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     reservation: Reservation,
   ): void {
     reservations.unreserve(reservation);
-    const touched = new Set<string>();
     const shared = { bytes: content, size: content.length, mayFree: deliveries.length === 1, sharers: 0 };
-    for (const delivery of deliveries)
-      touched.add(addRow(delivery, shared, ROW_OVERHEAD_BYTES, reservation.sinceMs));
-    for (const site of touched) arrived(site);
+    addRows(deliveries, shared, reservation.sinceMs);
   }
 
   /** Rows arrived, or the gate has changed. A site may close while a message is committed or rows are claimed. */
@@ -278,38 +269,31 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     return gate.site(site) ?? gate.mail(mail, site);
   }
 
-  function addRow(
-    delivery: ClaimedDelivery,
+  /** `content`: null = read later, but its size counts from now on. */
+  function addRows(
+    deliveries: readonly ClaimedDelivery[],
     content: SharedContent | null,
-    heldBytes: number,
     sinceMs: number,
-  ): string {
-    const site = siteOf(delivery);
-    suppressions.note(delivery, sinceMs);
-    window.add({
-      delivery,
-      content,
-      site,
-      heldBytes,
-      redispatched: 0,
-      fresh: false,
-      underWay: null,
-      leaving: false,
-      withdrawn: false,
-      checked: -1,
-    });
-    return site;
-  }
-
-  /** The site depends only on whether a result is simulated, not on the result. */
-  function questionOf({ recipientDomain, senderDomain, lane, sandbox, routeKey }: QueueRef): SiteQuestion {
-    const question: SiteQuestion = {
-      recipientDomain,
-      senderDomain,
-      lane,
-      sandbox: sandbox ? 'deliver' : null,
-    };
-    return routeKey === undefined ? question : { ...question, routeKey };
+  ): void {
+    const touched = new Set<string>();
+    for (const delivery of deliveries) {
+      const site = siteOf(delivery);
+      suppressions.note(delivery, sinceMs);
+      window.add({
+        delivery,
+        content,
+        site,
+        heldBytes: ROW_OVERHEAD_BYTES + (content === null ? delivery.size : 0),
+        redispatched: 0,
+        fresh: false,
+        underWay: null,
+        leaving: false,
+        withdrawn: false,
+        checked: -1,
+      });
+      touched.add(site);
+    }
+    for (const site of touched) arrived(site);
   }
 
   function siteOfQueue(queue: QueueRef): string {

@@ -9,12 +9,30 @@
 import { createTally } from '../../lib/tally.ts';
 import type { Lane } from '../../model/message.ts';
 import type { QueueHint } from '../../store/topics/queue.ts';
+import type { SiteQuestion } from './gate.ts';
 import { createHeap } from './heap.ts';
 import { TIMES_FREE } from './ready-window.ts';
 import { createRotation, type Rotation, type Turn } from './rotation.ts';
 
 /** One queue of the store. */
 export type QueueRef = Omit<QueueHint, 'nextDueAt'>;
+
+/** What decides the site of its mail: not which result is simulated, only whether one is. */
+export function questionOf({
+  recipientDomain,
+  senderDomain,
+  lane,
+  sandbox,
+  routeKey,
+}: QueueRef): SiteQuestion {
+  const question: SiteQuestion = {
+    recipientDomain,
+    senderDomain,
+    lane,
+    sandbox: sandbox ? 'deliver' : null,
+  };
+  return routeKey === undefined ? question : { ...question, routeKey };
+}
 
 /** A queue with due rows, at its site. */
 export interface DueQueue extends QueueRef {

@@ -103,8 +103,8 @@ export interface Queue extends Service {
    * it was settled or given back, and the caller drops it.
    */
   mayGoOn(item: ReadyItem): boolean;
-  /** Sets the worker. Without `demand` a site may hold as much as the window allows. */
-  onWork(wake: Worker['wake'], demand?: Worker['demand'], throughput?: Worker['throughput']): void;
+  /** Sets the worker. Until then a site may hold as much as the window allows. */
+  onWork(worker: Worker): void;
   /**
    * Next item of a site, optionally of one lane, for which `admits` returns true; only the first item of each sender
    * domain is asked. null if none waits, the site is blocked, or the store cannot record an outcome.
