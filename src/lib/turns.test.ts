@@ -72,31 +72,41 @@ describe('fair turns', () => {
     for (const n of [3, 4, 5, 6]) expect(seen).toContain(n);
   });
 
-  it('look for further connections before they work on, for as long as they work', async () => {
+  it('look for further connections before they work on, once for each millisecond that they have worked', async () => {
     let nowMs = 0;
     const turns = createFairTurns({ monotonicMs: () => nowMs });
     const began: string[] = [];
-    const loop = () => new Promise((resolve) => setImmediate(resolve));
-    const work = (owner: string) => () => {
-      began.push(owner);
-      nowMs += 8;
+    const arrive = async (many: number) => {
+      for (let i = 0; i < many; i++) {
+        turns.arrived();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
     };
-    for (const owner of ['a', 'b', 'c']) turns(owner, work(owner));
+    const work = (owner: string, ms: number) =>
+      turns(owner, () => {
+        began.push(owner);
+        nowMs += ms;
+      });
+    for (const owner of ['a', 'b', 'c']) work(owner, 8);
+    await arrive(8);
+    // However long the look takes.
+    nowMs += 50;
+    work('d', 8);
     expect(began).toEqual(['a']);
-    for (let i = 0; i < 4; i++) {
-      turns.arrived();
-      await loop();
-      nowMs += 2;
-    }
-    turns('d', work('d'));
-    expect(began).toEqual(['a']);
-    turns.arrived();
-    await loop();
+    await arrive(1);
     expect(began).toEqual(['a', 'b']);
-    turns.arrived();
-    await loop();
+    await arrive(1);
     expect(began).toEqual(['a', 'b']);
-    await loop();
-    expect(began).toEqual(['a', 'b', 'c']);
+    // Nobody came since.
+    for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(began).toEqual(['a', 'b', 'c', 'd']);
+
+    for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+    work('short', 1);
+    await arrive(1);
+    work('next', 1);
+    expect(began).not.toContain('next');
+    await arrive(1);
+    expect(began).toContain('next');
   });
 });

@@ -56,16 +56,16 @@ export interface FairTurns {
  * For work of many owners that starts at once. What does not fit into this turn of the event loop waits: then one piece of each
  * owner is begun after the other, so that nobody waits for all that another one has brought. A piece counts with all that
  * follows from it without input. The event loop takes one new connection each time it looks for input, so while they come, it
- * looks again before it works on, for as long as it may work.
+ * looks again before it works on, once for each millisecond that it has worked: who is connected hardly waits for them.
  */
 export function createFairTurns(clock: Pick<Clock, 'monotonicMs'>): FairTurns {
   const waiting = new Map<string, (() => void)[]>();
-  /** Of the turn that runs; null: nothing was begun in it. */
-  let endsMs: number | null = null;
+  /** When the turn that runs began; null: nothing was begun in it. */
+  let beganMs: number | null = null;
   /** A connection came since the last look. */
   let hasArrived = false;
-  /** Since when nothing was begun because connections come. */
-  let lookingSinceMs: number | null = null;
+  /** How often it may look again before it works on; null: it works. */
+  let looks: number | null = null;
 
   return Object.assign(turns, {
     arrived() {
@@ -74,29 +74,30 @@ export function createFairTurns(clock: Pick<Clock, 'monotonicMs'>): FairTurns {
   });
 
   function turns(owner: string, work: () => void): void {
-    if (endsMs === null) {
-      endsMs = clock.monotonicMs() + WORK_MS;
+    if (beganMs === null) {
+      beganMs = clock.monotonicMs();
       setImmediate(begin);
     }
+    const isOver = looks !== null || clock.monotonicMs() >= beganMs + WORK_MS;
     const pieces = waiting.get(owner);
     if (pieces !== undefined) pieces.push(work);
-    else if (waiting.size > 0 || clock.monotonicMs() >= endsMs) waiting.set(owner, [work]);
+    else if (waiting.size > 0 || isOver) waiting.set(owner, [work]);
     else work();
   }
 
   function begin(): void {
     const nowMs = clock.monotonicMs();
-    const isLooking = hasArrived && nowMs - (lookingSinceMs ?? nowMs) < WORK_MS;
-    hasArrived = false;
-    if (isLooking) {
-      lookingSinceMs ??= nowMs;
-      endsMs = nowMs;
+    looks ??= Math.ceil(Math.min(nowMs - (beganMs ?? nowMs), WORK_MS));
+    if (hasArrived && looks > 0) {
+      hasArrived = false;
+      looks -= 1;
       setImmediate(begin);
       return;
     }
-    lookingSinceMs = null;
-    endsMs = waiting.size === 0 ? null : nowMs + WORK_MS;
-    if (endsMs !== null) goOn(endsMs);
+    hasArrived = false;
+    looks = null;
+    beganMs = waiting.size === 0 ? null : nowMs;
+    if (beganMs !== null) goOn(beganMs + WORK_MS);
   }
 
   function goOn(untilMs: number): void {
