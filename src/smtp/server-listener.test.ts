@@ -1,6 +1,7 @@
 /** Places and memory of a listener that some fill: who must log in and does not makes room, and nobody has all of it. */
+import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { expect, it } from 'vitest';
@@ -211,8 +212,8 @@ it('names who begins with TLS where it may not, without it where it must, or wit
 
 it('takes handshakes and input that come at once in turns of their addresses', async () => {
   let nowMs = 0;
-  let stepMs = 5;
-  // Each piece of work takes all of a turn.
+  // With 5 each piece of work takes all of a turn; with 50 nothing begins.
+  let stepMs = 50;
   const clock = { ...systemClock, monotonicMs: () => (nowMs += stepMs) };
   const context = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
   const accepted: string[] = [];
@@ -231,19 +232,30 @@ it('takes handshakes and input that come at once in turns of their addresses', a
   });
   await ports.start();
   const [{ port } = { port: 0 }] = ports.addresses();
+  const served: Socket[] = [];
+  const serve = (message: unknown) => void served.push((message as { socket: Socket }).socket);
+  diagnostics.subscribe('net.server.socket', serve);
   const sockets = [...Array(6).fill('127.0.0.1'), '127.0.0.2'].map((localAddress) =>
     connect({ port, host: '127.0.0.1', localAddress }),
   );
-  await expect.poll(() => sockets.every(({ connecting }) => !connecting)).toBe(true);
+  // The kernel hands over in its own order, so nothing begins until all has come.
+  await expect.poll(() => served).toHaveLength(7);
   const secure = sockets.map((socket) =>
     connectTls({ socket, rejectUnauthorized: false }).on('error', () => undefined),
   );
+  await expect.poll(() => served.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
+  stepMs = 5;
   await expect.poll(() => accepted).toHaveLength(7);
   expect(accepted.indexOf('127.0.0.2')).toBeLessThan(4);
 
+  stepMs = 50;
+  const before = served.map(({ bytesRead }) => bytesRead);
   for (const one of secure) one.write('EHLO a.test\r\nMAIL FROM:<a@b.test>\r\n');
+  await expect.poll(() => served.every(({ bytesRead }, i) => bytesRead > (before[i] ?? 0))).toBe(true);
+  stepMs = 5;
   await expect.poll(() => taken).toHaveLength(7);
   expect(taken.indexOf('127.0.0.2')).toBeLessThan(4);
+  diagnostics.unsubscribe('net.server.socket', serve);
   for (const one of secure) one.destroy();
 
   // Who leaves before its turn has come is not waited for.

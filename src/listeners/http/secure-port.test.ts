@@ -1,4 +1,5 @@
 import diagnostics from 'node:diagnostics_channel';
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
@@ -19,9 +20,10 @@ import {
 } from '../../../test/fakes/http2-client.ts';
 import { createTestCa } from '../../../test/fakes/test-certificates.ts';
 import { longestTurnMs, shortestTurnMs } from '../../../test/fakes/thread-cpu.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { PlainRoute } from '../../lib/plain-route.ts';
 import { openCertificates } from '../../lib/server-certificates.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import { PRESETS } from '../../model/token.ts';
 import type { HttpOptions } from './deps.ts';
 import { recordingAcceptance, startListener, tokenMemory } from './test-support.ts';
@@ -40,7 +42,7 @@ const LARGE = { ...MAIL, HTMLContent: `<p>${'x'.repeat(400_000)}</p>` };
 /** The flood must be over before this; what it costs is measured. */
 const MOST_TURN_MS = 50;
 
-async function start(options: Partial<HttpOptions> = {}, routes: readonly PlainRoute[] = []) {
+async function start(options: Partial<HttpOptions> = {}, routes: readonly PlainRoute[] = [], clock?: Clock) {
   const certificates = await openCertificates(
     { clock: systemClock, report: () => undefined, renewed: () => undefined },
     { kind: 'pair', pair },
@@ -50,6 +52,7 @@ async function start(options: Partial<HttpOptions> = {}, routes: readonly PlainR
   const at = await startListener(
     { store, acceptance, certificates, routes },
     { publicUrl: `https://${HOST}`, ...options },
+    clock,
   );
   return { ...at, acceptance, server: { port: at.port, ca: ca.cert, host: HOST } };
 }
@@ -233,7 +236,9 @@ describe('one port for all', () => {
   }
 
   it('closes what never becomes a request', async () => {
-    const short = await start({ headersTimeoutMs: 50 });
+    const clock = createVirtualClock();
+    const short = await start({ headersTimeoutMs: 50 }, [], clock);
+    const idleTimers = clock.pendingTimers();
     const opened = (bytes: string | Uint8Array) =>
       new Promise<void>((resolve) => {
         const socket = connect(short.port, '127.0.0.1', () => socket.write(bytes));
@@ -241,12 +246,22 @@ describe('one port for all', () => {
         socket.on('data', () => undefined);
         socket.on('close', () => resolve());
       });
-    // Nothing; the beginning of a handshake; of a request; no handshake at all.
-    await Promise.all(['', '\x16\x03', 'GET / HTTP/1.1\r\n', '\x16\x03\x01\x00\x05hello'].map(opened));
+    // The beginning of a request, which Node watches; no handshake at all.
+    await Promise.all(['GET / HTTP/1.1\r\n', '\x16\x03\x01\x00\x05hello'].map(opened));
+    // Nothing; the beginning of a handshake.
+    const silent = ['', '\x16\x03'].map(opened);
+    await expect.poll(() => clock.pendingTimers() - idleTimers).toBe(2);
+    await clock.advance(50);
+    await Promise.all(silent);
     const idle = await openRawHttp2(short.server);
+    // The session has begun when its settings come.
+    await once(idle.socket, 'data');
+    await clock.advance(50);
     expect(await idle.closed).toContain(FRAMES.goaway);
     const halfHeaders = await openRawHttp2(short.server);
     halfHeaders.socket.write(frame(FRAMES.headers, END_STREAM, 1, GET_ROOT));
+    await once(halfHeaders.socket, 'data');
+    await clock.advance(50);
     await halfHeaders.closed;
     await short.close();
   });
