@@ -154,7 +154,9 @@ export function openConnection(
     isPaused = true;
     plain.pause();
     try {
-      const secure = await handshake(plain, await deps.certificates.current(), deps);
+      const context = await deps.certificates.current();
+      if (plain.destroyed) return;
+      const secure = await handshake(plain, context, deps);
       if (secure === null) return;
       socket = secure.socket;
       takeTurn = atOnce;

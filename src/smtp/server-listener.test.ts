@@ -31,16 +31,21 @@ function listener(
   {
     clock = systemClock,
     implicitTls = false,
-    context = createSecureContext(),
+    current = async () => createSecureContext(),
     accepted = () => {},
-  }: { clock?: Clock; implicitTls?: boolean; context?: SecureContext; accepted?(ip: string): void } = {},
+  }: {
+    clock?: Clock;
+    implicitTls?: boolean;
+    current?(): Promise<SecureContext>;
+    accepted?(ip: string): void;
+  } = {},
 ) {
   return createSmtpPorts(
     {
       clock,
       log: silentLogger,
       certificates: {
-        current: async () => context,
+        current,
         reload: async () => {},
         problem: async () => null,
       },
@@ -50,7 +55,6 @@ function listener(
           handler: open?.() ?? handler,
           auth: open === null ? { required: true, plainText: true } : null,
           limits: SERVER_LIMITS,
-          startTls: false,
         };
       },
       peerKey: (ip) => ip,
@@ -210,6 +214,28 @@ it('names who begins with TLS where it may not, without it where it must, or wit
   for (const ports of both) await ports.stop(0);
 });
 
+it('begins no handshake with a client that has left while the certificate was loaded', async () => {
+  const clock = createVirtualClock();
+  const loaded = Promise.withResolvers<void>();
+  let asked = 0;
+  const current = async () => {
+    asked++;
+    if (asked > 1) await loaded.promise;
+    return createSecureContext();
+  };
+  const ports = listener(1, 1, () => handler, { clock, current });
+  await ports.start();
+  const [{ port } = { port: 0 }] = ports.addresses();
+  const client = connect(port, '127.0.0.1', () => client.write('STARTTLS\r\n')).resume();
+  await expect.poll(() => asked).toBe(2);
+  client.resetAndDestroy();
+  await expect.poll(() => clock.pendingTimers()).toBe(0);
+  loaded.resolve();
+  await nextTurn();
+  expect(clock.pendingTimers()).toBe(0);
+  await ports.stop(0);
+});
+
 it('takes handshakes and input that come at once in turns of their addresses', async () => {
   let nowMs = 0;
   // With 5 each piece of work takes all of a turn; with 50 nothing begins.
@@ -227,7 +253,7 @@ it('takes handshakes and input that come at once in turns of their addresses', a
     return { ...handler, onMail };
   };
   const ports = listener(20, 20, open, {
-    ...{ clock, context, implicitTls: true },
+    ...{ clock, current: async () => context, implicitTls: true },
     accepted: (ip) => void accepted.push(ip),
   });
   await ports.start();
