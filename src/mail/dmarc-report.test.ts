@@ -234,8 +234,9 @@ describe('what is no DMARC report', () => {
     ],
     [
       'its document is nested too deeply',
-      attached('text/xml', Buffer.from(`${'<a>'.repeat(50)}${'</a>'.repeat(50)}`)),
+      attached('text/xml', Buffer.from(`<feedback>${'<a>'.repeat(50)}${'</a>'.repeat(50)}</feedback>`)),
     ],
+    ['its document is no DMARC report', attached('text/xml', Buffer.from('<html></html>'))],
     [
       MALFORMED,
       attached(
@@ -252,6 +253,25 @@ describe('what is no DMARC report', () => {
     expect(whyNot(await read(attached('application/gzip', bomb)))).toBe('it has more than 8388608 octets');
     const zipped = zipOf(Buffer.alloc(64 * 1024 * 1024, ' '));
     expect(whyNot(await read(attached('application/zip', zipped)))).toBe('it has more than 8388608 octets');
+  });
+
+  it('is read no further than all documents of a mail may be together', async () => {
+    const zipped = (text: string) => gzipSync(`<feedback>${text}</feedback>`);
+    const many = zipped('<a/>'.repeat(350_000));
+    expect(whyNot(await read(attached('application/gzip', many)))).toBe(
+      'its document names no reporter, id, domain or time',
+    );
+    const large = zipped(' '.repeat(5 * 1024 * 1024));
+    for (const [attachment, why] of [
+      [many, 'it has too many elements'],
+      [large, 'it has more than 8388608 octets'],
+    ] as const) {
+      const three = attached('application/gzip', attachment).replace(
+        /--=_dmarc\r\nContent-Type: application[\s\S]*(?=--=_dmarc--)/,
+        (part) => part.repeat(3),
+      );
+      expect(whyNot(await read(three))).toBe(why);
+    }
   });
 
   it('has no entities of its own', async () => {

@@ -52,8 +52,10 @@ export interface AggregateReport {
 
 export type DmarcReading = { ok: true; report: AggregateReport } | { ok: false; why: string };
 
-/** Octets of the document. */
+/** Octets of the documents of one mail. */
 const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
+/** Steps in which they are read: 600,000 tags. The largest report that is taken has 400,000. */
+const MAX_STEPS = 1_200;
 const MAX_ATTACHMENT_BYTES = 2 * 1024 * 1024;
 /** Attachments that may be a report. */
 const MAX_TRIED = 3;
@@ -72,19 +74,27 @@ const DISPOSITIONS = ['none', 'quarantine', 'reject'] as const;
 const unzipGzip = promisify(gunzip);
 const inflate = promisify(inflateRaw);
 
+/** What may still be read of a mail. */
+interface Left {
+  bytes: number;
+  steps: number;
+}
+
 /**
  * Reads the report that is attached to `mail`: the first of its attachments that is one. A text in XHTML or a picture in XML
  * may stand before it.
  */
 export async function readDmarcReport(mail: MimePart, turn: Turn): Promise<DmarcReading> {
   const failures: DmarcReading[] = [];
+  const left: Left = { bytes: MAX_DOCUMENT_BYTES, steps: MAX_STEPS };
   for (const part of ownParts(mail)) {
-    if (failures.length >= MAX_TRIED) break;
+    if (failures.length >= MAX_TRIED || left.bytes <= 0 || left.steps <= 0) break;
     const bytes = part.parts.length > 0 ? null : bodyOf(part, MAX_ATTACHMENT_BYTES);
     if (bytes === null || !mayBeReport(part, bytes)) continue;
-    const document = await unpack(bytes);
+    const document = await unpack(bytes, left.bytes);
+    if (typeof document !== 'string') left.bytes -= document.length;
     const reading: DmarcReading =
-      typeof document === 'string' ? { ok: false, why: document } : await readDocument(document, turn);
+      typeof document === 'string' ? { ok: false, why: document } : await readDocument(document, left, turn);
     if (reading.ok) return reading;
     failures.push(reading);
   }
@@ -104,9 +114,9 @@ function isZip(bytes: Buffer): boolean {
   return bytes.length > 22 && bytes.readUInt32LE(0) === ZIP.local;
 }
 
-/** The document, or why there is none. */
-async function unpack(bytes: Buffer): Promise<Buffer | string> {
-  const limit = { maxOutputLength: MAX_DOCUMENT_BYTES };
+/** The document of at most `maxOutputLength` octets, or why there is none. */
+async function unpack(bytes: Buffer, maxOutputLength: number): Promise<Buffer | string> {
+  const limit = { maxOutputLength };
   try {
     if (isGzip(bytes)) return await unzipGzip(bytes, limit);
     if (!isZip(bytes)) return bytes;
@@ -176,20 +186,23 @@ const ENCODING = /^\s*<\?xml\s[^>]{0,100}\bencoding\s{0,9}=\s{0,9}["']([\w.:-]{1
 type OpenRecord = { -readonly [Key in keyof DmarcRecord]: DmarcRecord[Key] } & { signatures: AuthResult[] };
 
 /** Names of elements are compared without their prefix and in lower case. */
-async function readDocument(bytes: Buffer, turn: Turn): Promise<DmarcReading> {
+async function readDocument(bytes: Buffer, left: Left, turn: Turn): Promise<DmarcReading> {
   const about = new Map<string, string>();
   const records: DmarcRecord[] = [];
-  const path: string[] = [];
+  /** Of each open element the names from the first one to it. */
+  const paths: string[] = [];
   let record: OpenRecord | null = null;
   let result: AuthResult | null = null;
   let text = '';
 
   const reader: XmlReader = {
     begin(written) {
-      path.push(localName(written));
+      const above = paths.at(-1);
+      const at = above === undefined ? localName(written) : `${above}/${localName(written)}`;
+      paths.push(at);
       text = '';
-      if (path.length > MAX_DEPTH) throw new Unreadable('its document is nested too deeply');
-      const at = path.join('/');
+      if (above === undefined && at !== 'feedback') throw new Unreadable('its document is no DMARC report');
+      if (paths.length > MAX_DEPTH) throw new Unreadable('its document is nested too deeply');
       if (at === 'feedback/record') record = emptyRecord();
       else if (AUTH_RESULTS.has(at)) result = { domain: '', selector: '', result: '' };
       if (records.length >= MAX_RECORDS) throw new Unreadable(`it has more than ${MAX_RECORDS} records`);
@@ -198,17 +211,20 @@ async function readDocument(bytes: Buffer, turn: Turn): Promise<DmarcReading> {
       if (text.length < MAX_TEXT_CHARS) text += part.slice(0, MAX_TEXT_CHARS);
     },
     end() {
-      const at = path.join('/');
+      const at = paths.pop() ?? '';
       const value = text.trim();
       text = '';
-      path.pop();
       if (record !== null) endInRecord(record, at, value);
       else if (ABOUT.has(at) && !about.has(at)) about.set(at, value);
     },
   };
 
   try {
-    await inTurns(readXmlInSteps(textOf(bytes), reader), turn);
+    await inTurns(readXmlInSteps(textOf(bytes), reader), () => {
+      left.steps -= 1;
+      if (left.steps <= 0) throw new Unreadable('it has too many elements');
+      return turn();
+    });
   } catch (err) {
     if (err instanceof Unreadable) return { ok: false, why: err.message };
     throw err;

@@ -29,16 +29,22 @@ const OTHERS = [
 ] as const;
 /** Characters of a text that are passed on. */
 const MAX_TEXT_CHARS = 4_096;
-/** Elements and the like that are read in one step. */
-const STEP = 500;
+/** What is read in one step: tags and the like, and characters, as a long text is work too. */
+const STEP_TAGS = 500;
+const STEP_CHARS = 64 * 1024;
 
 /** Reads one element with everything in it, and what may stand around it. */
 export function* readXmlInSteps(document: string, reader: XmlReader): Generator<void, void, void> {
   const open: string[] = [];
   let begun = false;
-  let read = 0;
-  for (let at = 0; at < document.length; read += 1) {
-    if (read % STEP === STEP - 1) yield;
+  let tags = 0;
+  let from = 0;
+  for (let at = 0; at < document.length; tags += 1) {
+    if (tags >= STEP_TAGS || at - from >= STEP_CHARS) {
+      yield;
+      tags = 0;
+      from = at;
+    }
     const next = document.indexOf('<', at);
     const before = document.slice(at, next === -1 ? document.length : next);
     if (open.length > 0) reader.text(unescaped(before.slice(0, MAX_TEXT_CHARS)));
