@@ -16,6 +16,20 @@ describe('a turn', () => {
     nowMs = 15;
     expect(turn()).toBeUndefined();
   });
+
+  it('is followed by the given rest, which is no part of the next one', async () => {
+    let nowMs = 8;
+    const rest = async () => {
+      nowMs += 24;
+    };
+    const turn = createTurns({ monotonicMs: () => nowMs }, rest);
+    expect(turn()).toBeUndefined();
+    nowMs = 16;
+    await turn();
+    expect(nowMs).toBe(40);
+    nowMs = 47;
+    expect(turn()).toBeUndefined();
+  });
 });
 
 describe('shared turns', () => {

@@ -9,6 +9,7 @@
  * if the store is unavailable; any other error is a bug, and the message stays where it is. Anybody can send such mail,
  * so a message is read and verified once, however many targets it has, and other work runs in between.
  */
+import { sleep } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
@@ -61,6 +62,8 @@ export interface ReturnedMailDeps extends ContentsDeps {
 
 /** A far server may report before our own result is stored; no transaction takes longer than this. */
 const UNDER_WAY_MS = 15 * 60_000;
+/** Mail to addresses for reports, which anybody can send, rests so long after a turn: it gets a quarter of the time. */
+const REPORT_REST_MS = 24;
 /** Recipients of one report that are recorded together. */
 const PORTION = 64;
 const BY_MAIL = 'Opted out by mail';
@@ -70,10 +73,12 @@ const OPT_OUTS: ReadonlySet<string> = new Set(['opt-out', 'opt-out-list']);
 export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailReader {
   const { store, classifier, clock, random, log, metrics, eventsStored } = deps;
   const attribute = createAttribution(deps);
+  const reportTurn = createTurns(clock, () => sleep(clock, REPORT_REST_MS));
 
   return {
     async take(mail) {
-      const turn = createTurns(clock);
+      const isReport = mail.targets.some(({ kind }) => kind === 'reports');
+      const turn = isReport ? reportTurn : createTurns(clock);
       const contents = contentsOf(deps, mail, turn);
       let result: Disposition = { kind: 'done' };
       const about: ReturnTarget[] = [];
