@@ -25,8 +25,12 @@ export interface SmtpConnection {
   session: ServerSession;
   /** It must log in and has not, so that another one may have its place. */
   isStranger(): boolean;
+  /** It has had time to say whom a message is for, and has none. */
+  isIdle(): boolean;
   /** As the shares of memory and connections are counted. */
   owner(): readonly string[];
+  /** As for who has not logged in. */
+  network: string;
   destroy(): void;
 }
 
@@ -39,6 +43,8 @@ interface ConnectionDeps extends HandshakeDeps {
 
 /** Replies that the peer does not read. */
 const MAX_UNSENT_BYTES = 64 * 1024;
+/** Four round trips to a far peer. */
+const TO_RECIPIENT_MS = 2_000;
 /** After the last reply, the peer has this long to close. */
 const LINGER_MS = 2_000;
 
@@ -60,6 +66,7 @@ export function openConnection(
   let isPaused = false;
   /** The peer has ended its input, so there is nothing to wait for. */
   let inputEnded = false;
+  const idleFromMs = clock.monotonicMs() + TO_RECIPIENT_MS;
   const owner = () => handler.owner?.() ?? [peer.ownerKey];
   const session = createServerSession(
     {
@@ -101,6 +108,8 @@ export function openConnection(
   return {
     session,
     owner,
+    network: peer.ownerKey,
+    isIdle: () => clock.monotonicMs() >= idleFromMs && !session.hasRecipient(),
     isStranger: () => auth?.required === true && !session.facts().authenticated && !session.isBusy(),
     destroy() {
       session.end();

@@ -33,11 +33,13 @@ function listener(
     implicitTls = false,
     current = async () => createSecureContext(),
     accepted = () => {},
+    ownerKey = (ip) => ip,
   }: {
     clock?: Clock;
     implicitTls?: boolean;
     current?(): Promise<SecureContext>;
     accepted?(ip: string): void;
+    ownerKey?(ip: string): string;
   } = {},
 ) {
   return createSmtpPorts(
@@ -58,7 +60,7 @@ function listener(
         };
       },
       peerKey: (ip) => ip,
-      ownerKey: (ip) => ip,
+      ownerKey,
     },
     {
       ports: [{ host: '127.0.0.1', port: 0, implicitTls }],
@@ -166,6 +168,38 @@ it('ends the oldest connection of who has most for a new one where nobody has to
   await many[0]?.closed();
   for (const one of [early, many[1], late]) expect(await one?.ask('NOOP')).toMatch(/^250 /);
   for (const one of [early, ...many, late]) one.close();
+  await ports.stop(0);
+});
+
+it('ends idle connections before messages that are arriving, and for nobody who has just lost a place', async () => {
+  const clock = createVirtualClock();
+  let network = '';
+  const ports = listener(2, 100, () => handler, { clock, ownerKey: () => network });
+  await ports.start();
+  const [{ port } = { port: 0 }] = ports.addresses();
+  const from = async (name: string) => {
+    network = name;
+    const one = await openLineClient(port);
+    return { one, greeting: await one.reply() };
+  };
+  const { one: slow } = await from('slow');
+  await slow.ask('EHLO slow.test');
+  await slow.ask('MAIL FROM:<>');
+  expect(await slow.ask('RCPT TO:<postmaster>')).toMatch(/^250 /);
+  const { one: idle } = await from('idle');
+  await clock.advance(2_000);
+  const { one: next, greeting } = await from('next');
+  expect(greeting).toMatch(/^220 /);
+  await idle.closed();
+
+  const again = await from('idle');
+  expect(again.greeting).toMatch(/^421 4\.7\.0 Too many connections/);
+  await clock.advance(30_000);
+  const late = await from('idle');
+  expect(late.greeting).toMatch(/^220 /);
+  await next.closed();
+  expect(await slow.ask('NOOP')).toMatch(/^250 /);
+  for (const one of [slow, again.one, late.one]) one.close();
   await ports.stop(0);
 });
 

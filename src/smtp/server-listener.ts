@@ -60,6 +60,9 @@ interface SmtpPortsOptions {
   dsn?: boolean;
 }
 
+/** A network that lost a place takes none for so long, or those that connect again at once would leave no time to anybody. */
+const LOST_MS = 30_000;
+
 /** Nothing listens before `start()`, which rejects if a port is in use. */
 export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions): SmtpPorts {
   const { clock, log, certificates } = deps;
@@ -68,6 +71,8 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   /** Connections that have not been greeted yet. */
   const arriving = new Set<Socket>();
   const perAddress = createTally();
+  /** Networks that lost a place to another one, and until when that counts, the earliest first. */
+  const lost = new Map<string, number>();
   const memory = createByteBudget(options.maxMemoryBytes);
   const turns = createFairTurns(clock);
   /** Apart, so that who is connected does not wait for all who want to be. */
@@ -144,7 +149,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       if (sockets === 0) onEmpty?.();
     });
     socket.on('error', (error) => log.debug({ ip, err: error }, 'an SMTP connection failed'));
-    const refusal = refusalFor(perAddress.of(key));
+    const refusal = refusalFor(perAddress.of(key), deps.ownerKey(ip));
     if (refusal !== null && implicitTls) {
       socket.destroy();
       return;
@@ -182,37 +187,53 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
     }
   }
 
-  function refusalFor(fromThere: number) {
+  function refusalFor(fromThere: number, network: string) {
     // First, so that who is refused for it takes nobody's place.
     if (fromThere > options.maxConnectionsPerAddress) {
       return lastReply(421, '4.7.0', 'Too many connections from your address');
     }
-    if (sockets > options.maxConnections && !makeRoom())
+    if (sockets > options.maxConnections && (hasLost(network) || !makeRoomFor(network)))
       return lastReply(421, '4.7.0', 'Too many connections; try again soon');
     return null;
   }
 
   /**
    * Ends the oldest connection without a login, or the oldest handshake: nothing tells a silent stranger from a slow one but
-   * time. If there is neither, the oldest one of who has most.
+   * time. If there is neither, one of who has most.
    */
-  function makeRoom(): boolean {
+  function makeRoomFor(network: string): boolean {
     const silent = [...connections].find((connection) => connection.isStranger());
     // The last one is the one that wants its place.
     const [oldest] = arriving;
     if (silent === undefined && oldest !== undefined && arriving.size > 1) {
+      loses(deps.ownerKey(plainIp(oldest.remoteAddress ?? '')), network);
       oldest.destroy();
       return true;
     }
     const one = silent ?? oldestOfMost(connections);
     if (one === null) return false;
     connections.delete(one);
+    loses(one.network, network);
     one.destroy();
     return true;
   }
+
+  function loses(network: string, to: string): void {
+    if (network === to) return;
+    lost.delete(network);
+    lost.set(network, clock.monotonicMs() + LOST_MS);
+  }
+
+  function hasLost(network: string): boolean {
+    for (const [early, untilMs] of lost) {
+      if (untilMs > clock.monotonicMs()) break;
+      lost.delete(early);
+    }
+    return lost.has(network);
+  }
 }
 
-/** Those that are being answered stay: their message may be stored already, and would be sent again. */
+/** Idle ones first, as nothing is lost with them. Those that are being answered stay: their message may be stored already, and would be sent again. */
 function oldestOfMost(connections: ReadonlySet<SmtpConnection>): SmtpConnection | null {
   const owners = new Map([...connections].map((connection) => [connection, connection.owner()]));
   const counts = createTally();
@@ -220,10 +241,10 @@ function oldestOfMost(connections: ReadonlySet<SmtpConnection>): SmtpConnection 
   let found: SmtpConnection | null = null;
   let most = 0;
   for (const [connection, names] of owners) {
-    const has = Math.max(...names.map(counts.of));
-    if (has <= most || connection.session.isAnswering()) continue;
+    const rank = 2 * Math.max(...names.map(counts.of)) + (connection.isIdle() ? 1 : 0);
+    if (rank <= most || connection.session.isAnswering()) continue;
     found = connection;
-    most = has;
+    most = rank;
   }
   return found;
 }

@@ -45,6 +45,8 @@ export interface ServerSession {
   isBusy(): boolean;
   /** The handler is being asked. */
   isAnswering(): boolean;
+  /** It is known whom a message is for that has not come or is arriving. */
+  hasRecipient(): boolean;
   facts(): SessionFacts;
 }
 
@@ -108,6 +110,7 @@ export function createServerSession(
     },
     isAnswering: () => waiting,
     isBusy,
+    hasRecipient: dialogue.hasRecipient,
     facts: dialogue.facts,
   };
 

@@ -27,6 +27,8 @@ interface ServerTransaction {
   data(): ServerReply;
   /** A message is arriving. */
   isInData(): boolean;
+  /** It is known whom a message is for that has not come or is arriving. */
+  hasRecipient(): boolean;
   /** The next octets of it. */
   readData(input: ServerInput, facts: SessionFacts): ServerAnswer;
   /** When it must have arrived (monotonic); infinite if none does. */
@@ -82,6 +84,7 @@ export function createServerTransaction(
       return REPLIES.data;
     },
     isInData: () => arriving !== null,
+    hasRecipient: () => recipients.length > 0,
     readData(input, facts) {
       if (arriving === null) return null;
       const { envelope, reader } = arriving;
