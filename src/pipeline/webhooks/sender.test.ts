@@ -577,6 +577,39 @@ describe('many webhooks', () => {
     answer = (_path, response) => response.end();
     for (const response of open.splice(0)) response.end();
   });
+
+  it('are prepared in portions, after which the store is left to others for four times as long', async () => {
+    let claims = 0;
+    const portions: number[] = [];
+    const { claimCalls } = store;
+    store = {
+      ...store,
+      nextCallDueAt: async () => 0,
+      async claimCalls(params) {
+        const claimed = await claimCalls(params);
+        claims += 1;
+        return claimed;
+      },
+      async prepareCalls({ limit }) {
+        portions.push(limit);
+        await clock.advance(20);
+        return portions.length < 3;
+      },
+    };
+    const sender = await startSender();
+    const look = async () => {
+      const before = claims;
+      sender.wake();
+      await until(() => claims > before);
+    };
+    await until(() => claims > 0);
+    await clock.advance(79);
+    await look();
+    expect(portions).toEqual([100]);
+    await clock.advance(1);
+    await look();
+    expect(portions).toEqual([100, 100]);
+  });
 });
 
 describe('stopping and starting', () => {

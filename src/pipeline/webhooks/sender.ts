@@ -42,7 +42,10 @@ export interface WebhookSenderOptions {
 /** Calls per claim: few, because those that one webhook cannot take are released. */
 const CLAIM_SIZE = 8;
 /** Recorded calls that one transaction creates. */
-const PREPARE_SIZE = 500;
+const PREPARE_SIZE = 100;
+/** After it, the store is left to others for this many times as long as it took, waiting included, and at most so long. */
+const PREPARE_REST = 4;
+const MOST_PREPARE_REST_MS = 200;
 /** Time kept at a stop for storing released leases. */
 const RECORD_MS = 1_000;
 
@@ -73,6 +76,8 @@ export function createWebhookSender(
   const flying = new Map<number, { call: ClaimedCall; abort: AbortController }>();
   /** When the running claim began (monotonic). */
   let claimingSinceMs: number | null = null;
+  /** When more calls may be prepared (monotonic). */
+  let prepareFromMs = 0;
   /** Calls whose result the store refused: they stay leased, as they would be made again otherwise. */
   const refused = new Set<number>();
   const settler = createSettler({
@@ -114,7 +119,7 @@ export function createWebhookSender(
     const dueAt = await store.nextCallDueAt();
     const inMs = dueAt === null ? pollMs : dueAt - clock.now();
     if (inMs > 0) return Math.min(inMs, pollMs);
-    const more = dueAt === 0 && (await store.prepareCalls({ limit: PREPARE_SIZE }));
+    const more = dueAt === 0 && (prepareRestMs() > 0 || (await prepare()));
     claimingSinceMs = clock.monotonicMs();
     const calls = await store
       .claimCalls({ epoch: node.epoch, now: clock.now(), limit, ...line.full() })
@@ -124,7 +129,21 @@ export function createWebhookSender(
     for (const call of calls) place(call);
     // Overdue calls that were not claimed belong to webhooks without free places; the end of a call wakes us, so
     // looking again at once would only loop. The same if the line is full.
-    return more || (calls.length === limit && !line.isFull()) ? 0 : pollMs;
+    if (calls.length === limit && !line.isFull()) return 0;
+    return more ? prepareRestMs() : pollMs;
+  }
+
+  /** Whether there are more. */
+  async function prepare(): Promise<boolean> {
+    const beganMs = clock.monotonicMs();
+    const more = await store.prepareCalls({ limit: PREPARE_SIZE });
+    const endedMs = clock.monotonicMs();
+    prepareFromMs = endedMs + Math.min(MOST_PREPARE_REST_MS, PREPARE_REST * (endedMs - beganMs));
+    return more;
+  }
+
+  function prepareRestMs(): number {
+    return Math.max(0, prepareFromMs - clock.monotonicMs());
   }
 
   function place(call: ClaimedCall): void {
