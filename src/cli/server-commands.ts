@@ -15,6 +15,7 @@ import { createLoggers } from '../lib/log.ts';
 import { createLogSink, isJournal, withPriorities } from '../lib/log-sink.ts';
 import { isLoopbackHost } from '../lib/loopback.ts';
 import { littleMemory } from '../lib/memory.ts';
+import { ALLOW_MORE_FILES, tooFewFiles } from '../lib/open-files.ts';
 import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
 import { quoted } from './called-as.ts';
@@ -67,6 +68,8 @@ export async function runServer(
   const underTest = terminal.environment.NODE_ENV === 'test';
   let server: RunningServer;
   try {
+    const tooFew = tooFewFiles();
+    if (tooFew !== null) throw new StartRefused(tooFew);
     // Loaded here, so that commands that need no server start faster.
     const { startServer } = await import('../server.ts');
     server = await startServer({
@@ -207,7 +210,7 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
   }
   if (leaves && server.maxConnectionsInAll < FEW_CONNECTIONS) {
     warn(
-      `mail leaves on at most ${server.maxConnectionsInAll} connections at once, because this process may open so few files. Allow it 65536: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for a container, or nofile in /etc/security/limits.conf.`,
+      `mail leaves on at most ${server.maxConnectionsInAll} connections at once, because this process may open so few files. ${ALLOW_MORE_FILES}.`,
     );
   }
   if (leaves && !config.hostname.includes('.')) {

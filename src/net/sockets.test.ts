@@ -98,7 +98,7 @@ describe('connecting', () => {
         encoding: 'utf8',
         env: { ...process.env, ...env },
       });
-    const files = /local this process may open no more files \(EMFILE\): .*LimitNOFILE/;
+    const files = /local this process may open no more files \(EMFILE\)\. .*LimitNOFILE/;
     const told = run('ulimit -n 200; exec "$0" -e "$1"').stdout;
     expect(told).toMatch(files);
     for (const who of ['dns', 'http'])

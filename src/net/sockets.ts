@@ -9,6 +9,7 @@ import { connect, isIP, isIPv6, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
+import { explainFiles } from '../lib/open-files.ts';
 
 export interface ConnectRequest {
   /** IPv4 or IPv6 literal, no brackets. */
@@ -48,9 +49,8 @@ export async function localFault(
 ): Promise<string | null> {
   switch (code) {
     case 'EMFILE':
-      return 'this process may open no more files (EMFILE): allow it more, with LimitNOFILE in the systemd unit or --ulimit nofile for a container';
     case 'ENFILE':
-      return 'this machine may open no more files (ENFILE): raise fs.file-max (sysctl)';
+      return explainFiles(code);
     case 'ENOBUFS':
     case 'ENOMEM':
       return `this machine has no memory left for a connection (${code}): give it more, or allow fewer connections`;

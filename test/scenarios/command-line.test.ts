@@ -413,6 +413,15 @@ describe('commands without a running server', () => {
     }
   });
 
+  it('refuse to start a server that may open too few files', async () => {
+    const serve = `ulimit -n 45; exec ./bin/postrider serve --data ${await temporaryFolder(scope)}`;
+    const { code, stderr } = await run('bash', ['-c', serve]).catch((error) => error);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^postrider: this process may open only 45 files .*ulimit/),
+    ]);
+  });
+
   it('end quietly where the reader of their output ended first', async () => {
     const { stdout, stderr } = await run('bash', ['-c', './bin/postrider serve --help | head -1']);
     expect([stdout, stderr]).toEqual(['Usage: postrider serve [options]\n', '']);

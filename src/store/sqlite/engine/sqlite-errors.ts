@@ -3,6 +3,8 @@
  * process, damaged), a bug, or a database file that must not be opened.
  */
 
+import { filesUsedUp } from '../../../lib/open-files.ts';
+
 /** Primary result codes (sqlite.org/rescode.html) after which the same call may succeed later. */
 const UNAVAILABLE: Readonly<Record<number, string>> = {
   5: 'the database is locked by another program',
@@ -32,7 +34,9 @@ export function sqliteCode(error: unknown): number | null {
 export function unavailableReason(error: unknown): string | null {
   const code = sqliteCode(error);
   const words = code === null ? undefined : UNAVAILABLE[code];
-  return words === undefined || !(error instanceof Error) ? null : `${words} (${error.message})`;
+  if (words === undefined || !(error instanceof Error)) return null;
+  const why = code === CANNOT_OPEN ? filesUsedUp() : null;
+  return `${words} (${why ?? error.message})`;
 }
 
 /** Whether the file itself is bad. */

@@ -3,6 +3,7 @@
  * requests that were unanswered then are rejected with StoreUnavailable, because it is unknown whether they were done.
  */
 import { Worker } from 'node:worker_threads';
+import { explainFiles } from '../../../lib/open-files.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import { StoreUnavailable } from '../../store.ts';
 import type { ThreadStart } from './protocol.ts';
@@ -66,7 +67,7 @@ export function createThread<Request, Reply>(
     });
     worker.on('exit', () => {
       if (running?.worker === worker) running = null;
-      const why = cause instanceof Error ? cause.message : 'it ended unexpectedly';
+      const why = cause instanceof Error ? whyOf(cause) : 'it ended unexpectedly';
       const error = new StoreUnavailable(`The store's thread is gone: ${why}`, { cause });
       ready.reject(cause instanceof StoreRefused ? cause : error);
       // Before the unanswered requests are rejected: their callers must already know it.
@@ -109,6 +110,11 @@ export function createThread<Request, Reply>(
       await ended;
     },
   };
+}
+
+/** A thread needs files to start; where there is none left, it says so in words of Node. */
+function whyOf({ message }: Error): string {
+  return /\bEMFILE\b|too many open files/.test(message) ? explainFiles('EMFILE') : message;
 }
 
 function ignore(): void {}
