@@ -193,20 +193,17 @@ describe('a bad credential', () => {
     }
   });
 
-  it('is refused with one text for every reason, and the reason is in the log without the token', async () => {
-    const { id, jwt } = await access.mint(REQUEST);
-    await access.revoke(id);
+  it('is refused with one text for every reason if it is unknown, and the reason is in the log without the token', async () => {
     const unknown = await forge('019a5e0c-1111-7222-8333-444455556666', {});
     const texts = new Set<string>();
-    for (const text of [jwt, unknown, 'x.y.z']) {
+    for (const text of [unknown, 'x.y.z']) {
       await access.authenticate(bearer(text), IP).catch((error: Error) => texts.add(error.message));
     }
     expect([...texts]).toEqual([
       expect.stringMatching(/^The token is not valid: .* another server made it$/),
     ]);
-    expect(lines.join('')).toContain('"reason":"revoked"');
     expect(lines.join('')).toContain('no such token');
-    for (const text of [jwt, unknown]) expect(lines.join('')).not.toContain(text.split('.')[2]);
+    expect(lines.join('')).not.toContain(unknown.split('.')[2]);
   });
 
   it.each<[string, Forgery]>([
@@ -306,6 +303,27 @@ describe('a revoked token', () => {
     expect(await access.revoke(id)).toEqual({ tokens: 0, credentials: 0, webhooks: 0 });
     expect(await refusal(access.authenticate(bearer(jwt), IP))).toBe('token-invalid');
     expect(await access.revoke('019a5e0c-1111-7222-8333-444455556666')).toBeNull();
+  });
+
+  it('is refused with its id and the time, as one that expired, and pauses nobody', async () => {
+    const [revoked, expired] = [
+      await access.mint(REQUEST),
+      await access.mint({ ...REQUEST, expiresInSeconds: 60 }),
+    ];
+    await access.revoke(revoked.id);
+    const at = new Date(clock.now()).toISOString();
+    await clock.advance(200_000);
+    for (let i = 0; i < 30; i += 1) {
+      for (const [{ id, jwt }, how] of [
+        [revoked, `was revoked at ${at}`],
+        [expired, `expired at `],
+      ] as const) {
+        const error = await access.authenticate(bearer(jwt), IP).catch((e: unknown) => e);
+        expect(error).toMatchObject({ status: 401, problems: [{ name: 'token-invalid' }] });
+        expect((error as AppError).message).toContain(`The token ${id} ${how}`);
+      }
+    }
+    expect(await refusal(access.authenticate('Bearer x.y.z', IP))).toBe('token-invalid');
   });
 
   it('ends within 5 s in another process', async () => {

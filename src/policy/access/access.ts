@@ -121,13 +121,14 @@ interface Verified {
 type Lookup =
   | Verified
   | { kind: 'bad'; reason: string; tokenId: string | null }
-  | { kind: 'early'; tokenId: string; validFrom: number };
+  | { kind: 'early'; tokenId: string; validFrom: number }
+  | { kind: 'ended'; tokenId: string; how: 'was revoked' | 'expired'; at: number };
 
 /** How long a positive answer is cached. */
 const CACHE_MS = 5_000;
 /** The accuracy of `lastUsedAt`, so that a busy token causes one small write per minute. */
 const TOUCH_EVERY_MS = 60_000;
-/** The same whatever is wrong, so that nobody learns from it which tokens exist. */
+/** The same for all that is not signed by this server, so that nobody learns from it which tokens exist. */
 const NOT_VALID =
   'The token is not valid: it is incomplete, it was revoked or has ended, or another server made it';
 /** Tokens, credentials and webhooks ended in one transaction. */
@@ -180,6 +181,7 @@ export function createAccess(
     const found = known(key) ?? (await lookUp(key, () => readText(text)));
     if (found.kind === 'good') return admit(found, ip);
     if (found.kind === 'early') return refuseEarly(found);
+    if (found.kind === 'ended') return refuseEnded(found);
     return refuse(ip, found.reason, found.tokenId);
   }
 
@@ -214,6 +216,13 @@ export function createAccess(
     });
   }
 
+  /** Signed by this server, too: most likely a program that nobody gave its new token. The refusal is logged by who asked. */
+  function refuseEnded({ tokenId, how, at }: Extract<Lookup, { kind: 'ended' }>): never {
+    throw new AppError('token-invalid', {
+      message: `The token ${tokenId} ${how} at ${new Date(at).toISOString()}: use another one`,
+    });
+  }
+
   function refuse(ip: string, reason: string, tokenId: string | null): never {
     const paused = failures.record(ip);
     if (paused !== null) throw paused;
@@ -238,16 +247,19 @@ export function createAccess(
     const check = await checkToken({ keys, clock, instance }, text);
     if (check.kind === 'invalid') return { kind: 'bad', reason: check.reason, tokenId: check.tokenId };
     if (check.kind === 'early') return check;
-    return readRow(check.tokenId);
+    const { tokenId } = check;
+    if (check.kind === 'expired') return { kind: 'ended', tokenId, how: 'expired', at: check.at };
+    return readRow(tokenId);
   }
 
   async function readRow(tokenId: string): Promise<Lookup> {
     const row = await store.getToken({ id: tokenId });
     if (row === null) return { kind: 'bad', reason: 'no such token', tokenId };
-    if (row.revokedAt !== null) return { kind: 'bad', reason: 'revoked', tokenId };
+    if (row.revokedAt !== null) return { kind: 'ended', tokenId, how: 'was revoked', at: row.revokedAt };
     // The tolerance is only for the claims, which two clocks are involved in; the row's expiry is exact.
     const now = clock.now();
-    if (row.expiresAt !== null && row.expiresAt <= now) return { kind: 'bad', reason: 'expired', tokenId };
+    if (row.expiresAt !== null && row.expiresAt <= now)
+      return { kind: 'ended', tokenId, how: 'expired', at: row.expiresAt };
     return {
       kind: 'good',
       caller: callerOf(row),

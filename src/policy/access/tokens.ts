@@ -27,6 +27,8 @@ export type TokenCheck =
   | { kind: 'valid'; tokenId: string }
   /** Signed by us, but valid only from a later time: the clock was ahead then, or is behind now. */
   | { kind: 'early'; tokenId: string; validFrom: number }
+  /** Signed by us, and past its end. */
+  | { kind: 'expired'; tokenId: string; at: number }
   /** `reason` is for the log only; clients get the same text for all. */
   | { kind: 'invalid'; reason: string; tokenId: string | null };
 
@@ -80,7 +82,10 @@ export async function checkToken(
       const aheadMs = early.validFrom - deps.clock.now();
       return aheadMs <= EARLY_LEEWAY_SECONDS * 1000 ? { kind: 'valid', tokenId: early.tokenId } : early;
     }
-    return { kind: 'invalid', reason: `${error.code}: ${error.message}`, tokenId: claimedId(error) };
+    const tokenId = claimedId(error);
+    if (error instanceof errors.JWTExpired && tokenId !== null && typeof error.payload.exp === 'number')
+      return { kind: 'expired', tokenId, at: error.payload.exp * 1000 };
+    return { kind: 'invalid', reason: `${error.code}: ${error.message}`, tokenId };
   }
 }
 
