@@ -55,6 +55,8 @@ describe('a source that is declared new', () => {
       return Items.find(({ Reason }: { Reason: string | null }) => /warm-up/.test(Reason ?? '')) ?? null;
     });
     expect(path.Reason).toMatch(/warm-up of fresh: 50 a day to yahoo/);
+    const { Queues } = (await server.call('GET', '/queue')).json;
+    expect(Queues.map(({ NextDueAt }: { NextDueAt: string }) => NextDueAt)).toEqual([path.WaitsUntil]);
 
     // One-time codes and sites without a provider's rules do not wait for it.
     const code = await server.send({ To: [{ email: 'code@big.example' }], Priority: 'critical' }, { token });

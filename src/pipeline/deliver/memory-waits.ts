@@ -17,6 +17,8 @@ export interface MemoryQueue {
   sandbox: boolean;
   routeKey: string;
   reason: string;
+  /** When the first of these waits ends, epoch milliseconds; 0: it is not known. */
+  until: number;
   /** Acceptance times of their messages, one for each row. */
   createdAt: readonly number[];
 }
@@ -55,17 +57,21 @@ export function createMemoryWaits({
       const found = new Map<string, MemoryQueue & { createdAt: number[] }>();
       for (const item of queue.items()) {
         if (item.underWay !== null || item.leaving || !isWanted(item.delivery)) continue;
-        const { reason } = waitOf(item);
+        const { reason, until: end } = waitOf(item);
+        const until = end ?? 0;
         const { senderDomain, recipientDomain, lane, createdAt, routeKey = '' } = item.delivery;
         const sandbox = item.delivery.sandbox !== null;
         const key = `${item.delivery.queueId} ${reason}`;
         const known = found.get(key);
         if (known === undefined)
           found.set(key, {
-            ...{ senderDomain, recipientDomain, lane, sandbox, routeKey, reason },
+            ...{ senderDomain, recipientDomain, lane, sandbox, routeKey, reason, until },
             createdAt: [createdAt],
           });
-        else known.createdAt.push(createdAt);
+        else {
+          known.createdAt.push(createdAt);
+          known.until = Math.min(known.until, until);
+        }
       }
       return [...found.values()];
     },

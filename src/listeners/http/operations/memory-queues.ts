@@ -3,7 +3,7 @@ import type { MemoryQueue } from '../../../pipeline/deliver/memory-waits.ts';
 import { queueKeyOf } from '../../../pipeline/queue/due-queues.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
 
-/** Earliest due first: mail in memory is due already. `ageLimitsMs` as in `Store.waitingQueues`. */
+/** Mail in memory first: it is due already, and goes as soon as what it waits for ends. `ageLimitsMs` as in `Store.waitingQueues`. */
 export function withMemory(
   stored: readonly WaitingQueue[],
   memory: readonly MemoryQueue[],
@@ -24,7 +24,7 @@ export function withMemory(
 
 function added(
   queue: WaitingQueue,
-  { createdAt, reason }: MemoryQueue,
+  { createdAt, reason, until }: MemoryQueue,
   now: number,
   ageLimitsMs: readonly number[],
 ): WaitingQueue {
@@ -42,7 +42,7 @@ function added(
     waiting: queue.waiting + createdAt.length,
     due: queue.due + createdAt.length,
     oldestCreatedAt: Math.min(queue.oldestCreatedAt, ...createdAt),
-    nextDueAt: Math.min(queue.nextDueAt, now),
+    nextDueAt: Math.min(queue.nextDueAt, Math.max(now, until)),
     reasons: [...others, { reason, count: same + createdAt.length, reply: null }].sort(
       (a, b) => b.count - a.count,
     ),
