@@ -33,7 +33,7 @@ const INBOXES = `WITH page AS MATERIALIZED (
     JOIN capture c ON c.seq = counted.seq JOIN message m ON m.seq = c.message_seq
   ORDER BY p.inbox, p.domain`;
 
-export const listInboxes = read('listInboxes', { lane: 'search' }, async (db, params) => {
+export const listInboxes = read('listInboxes', { search: true }, async (db, params) => {
   const { inbox = '', domain = '' } = params.after ?? {};
   const domainIds = (await findNameIds(db, params.domains)) ?? (await domainIdsIn(db, 'capture'));
   const rows = await db.all<{

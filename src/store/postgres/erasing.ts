@@ -35,7 +35,7 @@ const MENTIONS = `WITH page AS MATERIALIZED (SELECT seq FROM message WHERE seq >
     (SELECT count(*) FROM page) AS looked
   FROM weighed w JOIN message m ON m.seq = w.seq WHERE w.before < ${ROWS_AT_ONCE} ORDER BY m.seq`;
 
-export const findMentions = read('findMentions', { lane: 'search' }, async (db, params) => {
+export const findMentions = read('findMentions', { search: true }, async (db, params) => {
   const { address, afterSeq, limit } = params;
   const key = suppressionKey(address);
   const rows = await db.all<{ seq: number; found: boolean; looked: number }>(MENTIONS, afterSeq, limit, key);

@@ -180,7 +180,7 @@ const VIEWS = `SELECT ${EVENT_VIEW_COLUMNS} FROM unnest($1::int8[]) WITH ORDINAL
 /** Message views that are read together: each message has its own lists of recipients. */
 const VIEWS_AT_ONCE = 100;
 
-export const findEvents = read('findEvents', { lane: 'search' }, async (db, params, shared) => {
+export const findEvents = read('findEvents', { search: true }, async (db, params, shared) => {
   const { keys, next } = await look(db, params, params.limit, shared);
   const events: EventView[] = [];
   const known = createKnownLists();
@@ -194,7 +194,7 @@ export const findEvents = read('findEvents', { lane: 'search' }, async (db, para
   return { events, next };
 });
 
-export const countEvents = read('countEvents', { lane: 'search' }, async (db, params, shared) => {
+export const countEvents = read('countEvents', { search: true }, async (db, params, shared) => {
   const { keys, next } = await look(db, params, params.upTo, shared);
   return { count: keys.length, next };
 });

@@ -35,7 +35,7 @@ export const getMessage = read('getMessage', async (db, params) => {
   return messageView(row, (await recipientsOf(db, [row.seq])).get(row.seq) ?? []);
 });
 
-export const listMessages = read('listMessages', { lane: 'search' }, async (db, params) => {
+export const listMessages = read('listMessages', { search: true }, async (db, params) => {
   const { since, until, limit, beforeSeq = Number.MAX_SAFE_INTEGER } = params;
   // The order of acceptance can differ from the order of seq by clocks and commits, so the range is wider than the
   // given time.

@@ -229,9 +229,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     operation: Read<Name>,
     params: ParamsOf<Name>,
   ): Promise<ResultOf<Name>> {
-    const { lane = 'read' } = operation.options;
+    const { search = false, lane = search ? 'search' : 'read' } = operation.options;
     const use = () => connections.use(lane, ({ db }) => operation(db, params, shared));
-    return asked(() => (lane === 'search' ? searchLine(askerOf(params), use) : use()));
+    return asked(() => (search ? searchLine(askerOf(params), use) : use()));
   }
 
   /** Acceptances that arrive together are committed together, on two connections in turn. */

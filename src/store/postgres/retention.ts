@@ -9,7 +9,7 @@ import { read, write } from './engine/operation.ts';
 export const domainsWithMail = read('domainsWithMail', (db) => domainsIn(db, 'message'));
 
 /** Octets of all contents: a scan of a narrow index. */
-export const contentBytes = read('contentBytes', { lane: 'search' }, async (db) => {
+export const contentBytes = read('contentBytes', { search: true }, async (db) => {
   return (await db.get<{ n: number | null }>('SELECT sum(size) AS n FROM content'))?.n ?? 0;
 });
 

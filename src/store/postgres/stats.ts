@@ -75,7 +75,7 @@ function countSql(groupBy: StatsGroupBy | 'none'): string {
     FROM grouped c JOIN ranked r ON r.name = c.name GROUP BY 1, 2, 3, 4 ORDER BY 2, 3, array_position($2::int2[], c.kind)`;
 }
 
-export const stats = read('stats', { lane: 'search' }, async (db, params) => {
+export const stats = read('stats', { search: true }, async (db, params) => {
   const { from, to, intervalMs, includeSandbox, maxGroups } = params;
   if ((await unsummed(db, params.maxUnsummed + 1)) > params.maxUnsummed) {
     return { kind: 'too-many', of: 'unsummed' };

@@ -17,7 +17,7 @@ import { countOf, floorFor, valuesOf, waitingOf } from './queue.ts';
 /** Rows that one query reads. */
 const ROWS_AT_ONCE = 2000;
 
-export const waitingQueues = read('waitingQueues', { lane: 'search' }, async (db, params, shared) => {
+export const waitingQueues = read('waitingQueues', { search: true }, async (db, params, shared) => {
   const { limit, rowsPerQueue, now, ageLimitsMs } = params;
   const found = await matchingQueues(db, shared, params);
   const queues: WaitingQueue[] = [];
@@ -41,7 +41,7 @@ export const waitingQueues = read('waitingQueues', { lane: 'search' }, async (db
 });
 
 /** Along the same index, only counted. */
-export const waitingCounts = read('waitingCounts', { lane: 'search' }, async (db, params, shared) => {
+export const waitingCounts = read('waitingCounts', { search: true }, async (db, params, shared) => {
   const found = await matchingQueues(db, shared, params);
   const shown = found.slice(0, params.limit);
   const rows = await db.all<{ waiting: number }>(

@@ -192,10 +192,11 @@ export interface TransactionOptions {
 }
 
 interface ReadOptions {
-  /** In SQLite it may take long: no other read waits behind it. */
+  /**
+   * A list, or what may take long: no other read waits behind it, and sender domains take turns. Hundreds of short ones at once
+   * take as long as a long one.
+   */
   search?: true;
-  /** The same in PostgreSQL. */
-  lane?: 'search';
 }
 
 type RunWrite<Name extends OperationName> = (on: Session, params: ParamsOf<Name>) => Work<ResultOf<Name>>;

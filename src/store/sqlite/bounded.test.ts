@@ -63,6 +63,10 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
     { limit: 10, name: 'none', domains: ['example.com'] },
     { limit: 10 },
   ],
+  templatesNamed: [
+    { limit: 10, name: 'none' },
+    { limit: 10, name: 'none', domains: ['example.com'] },
+  ],
   failingDomains: [{ limit: 10 }, { limit: 10, domains: ['example.com'] }],
   failingWebhooks: [{ limit: 10 }, { limit: 10, domains: ['other.example'] }],
   isReturnHost: [{ host: 'none.example' }],

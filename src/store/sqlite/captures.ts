@@ -14,7 +14,7 @@ export function insertCapture(session: Session, capture: NewCapture, subject: Su
 
 type Subject = Parameters<typeof rows.insertCapture>[2];
 
-export const listInboxes = read('listInboxes', 'measured', (db, params) => {
+export const listInboxes = read('listInboxes', 'measured', { search: true }, (db, params) => {
   const domainIds = findNameIds(db, params.domains);
   const { inbox = '', domain = '' } = params.after ?? {};
   const behind = '(i.inbox > ? OR (i.inbox = ? AND n.text > ?))';

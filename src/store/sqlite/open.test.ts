@@ -210,6 +210,30 @@ describe('opening the SQLite store', () => {
 });
 
 describe('many operations at once', () => {
+  it('answers who reads one thing before hundreds of lists', async () => {
+    const store = await open();
+    // From a read beside a search on, there are two readers.
+    await Promise.all([store.findEvents({ newestFirst: true, look: 1, limit: 1 }), store.lastEventSeq()]);
+    const page = { limit: 100, domains: ['example.com'] };
+    const late: string[] = [];
+    for (const [name, list] of Object.entries({
+      audit: () => store.listAudit({ ...page, look: 100 }),
+      captures: () => store.capturesSince({ ...page, afterSeq: 0, look: 100 }),
+      inboxes: () => store.listInboxes(page),
+      smtpCredentials: () => store.listSmtpCredentials(page),
+      templates: () => store.listTemplates(page),
+      tokens: () => store.listTokens({ ...page, look: 100 }),
+      webhooks: () => store.listWebhooks(page),
+    })) {
+      const answered: string[] = [];
+      const lists = Array.from({ length: 200 }, () => list().then(() => answered.push('list')));
+      const one = store.getToken({ id: 'none' }).then(() => answered.push('one'));
+      await Promise.all([...lists, one]);
+      if (answered.at(-1) === 'one') late.push(name);
+    }
+    expect(late).toEqual([]);
+  });
+
   it('keeps each content with its message, and counts no time of their commits twice', async () => {
     const took: number[] = [];
     const store = await openSqliteStore({

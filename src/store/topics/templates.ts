@@ -49,4 +49,10 @@ export interface TemplateStore {
     beforeId?: string;
     limit: number;
   }): Promise<readonly TemplateHead[]>;
+  /** Those of this name, in the same order. */
+  templatesNamed(params: {
+    domains?: readonly string[];
+    name: string;
+    limit: number;
+  }): Promise<readonly TemplateHead[]>;
 }

@@ -62,21 +62,21 @@ function compileStored(texts: TemplateTexts): CompiledTemplate {
  * null = there is none, or not exactly one.
  */
 export async function findTemplate(
-  store: Pick<Store, 'getTemplate' | 'listTemplates'>,
+  store: Pick<Store, 'getTemplate' | 'templatesNamed'>,
   caller: Caller,
   given: string,
   serves: (domain: string) => boolean = () => true,
 ): Promise<TemplateHead | null> {
   const id = given.toLowerCase();
   if (isUuid(id)) return store.getTemplate({ id, ...ownDomains(caller) });
-  const named = await store.listTemplates({ name: given, limit: MAX_NAMED, ...ownDomains(caller) });
+  const named = await store.templatesNamed({ name: given, limit: MAX_NAMED, ...ownDomains(caller) });
   const [only, ...others] = named.filter(({ domain }) => serves(domain));
   return only === undefined || others.length > 0 ? null : only;
 }
 
 /** One per listener. */
 export function createStoredTemplates(
-  store: Pick<Store, 'getTemplate' | 'templateVersion' | 'listTemplates'>,
+  store: Pick<Store, 'getTemplate' | 'templateVersion' | 'templatesNamed'>,
 ): StoredTemplates {
   const cache = createCompiledCache();
   const keyOf = (head: TemplateHead, version: number) => `${head.id} ${version}`;

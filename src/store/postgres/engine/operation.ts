@@ -14,8 +14,10 @@ interface WriteOptions extends TransactionOptions {
 }
 
 interface ReadOptions {
-  /** May take long, so it runs on a separate lane: a search of a person, or a count for acceptance. */
-  lane?: 'search' | 'count';
+  /** A list, or what may take long: it has a separate lane, in which sender domains take turns. */
+  search?: true;
+  /** Counts for acceptance, which may be long. */
+  lane?: 'count';
 }
 
 export interface Write<Name extends OperationName> {

@@ -31,7 +31,7 @@ export const addAudit = write('addAudit', 'by key', { synced: true }, function* 
   yield* db.run(`DELETE FROM audit WHERE id = (${oldest}) AND at < ?`, entry.line, before);
 });
 
-export const listAudit = read('listAudit', 'measured', { lane: 'search' }, function* (db, params) {
+export const listAudit = read('listAudit', 'measured', { search: true }, function* (db, params) {
   const { rows, nextId } = yield* newestById(
     db,
     {

@@ -14,33 +14,28 @@ import { STEP_BYTES } from './removal.ts';
 
 const JOINS = `{CROSS|} JOIN message m ON m.seq = c.message_seq {CROSS|} JOIN name n ON n.id = c.domain_id`;
 
-export const findCaptures = read(
-  'findCaptures',
-  'measured',
-  { search: true, lane: 'search' },
-  function* (db, params) {
-    const below = params.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-    const range = { from: yield* placesOf(db, params), above: 0, below, order: 'DESC' } as const;
-    const last = isNarrow(params) ? yield* lastOfLook(db, range, params.look) : undefined;
-    const filter = narrowing(db, params);
-    // A message whose text was not indexed yet stays in the result, because it may match.
-    filter.when("coalesce({instr|strpos}(c.subject || ' ' || t.text, ?) > 0, {1|true})", params.text);
-    filter.when('coalesce({t.has_files|t.has_files::int} = ?, {1|true})', flagOf(params.hasFiles));
-    const inside = params.text !== undefined || params.hasFiles !== undefined;
-    const looked = { ...range, above: (last ?? 1) - 1 };
-    const ranges = rangesOf(db, looked, { filter, inside, ofMessage: ofMessage(params) });
-    const matches = yield* db.merged<Key>(ranges, params.limit);
-    const { views, read } = yield* viewsOf(db, matches);
-    const isWhole = read.length === matches.length;
-    return {
-      captures: views,
-      unread: inside ? read.filter(({ unread = false }) => isTrue(unread)).map(({ seq }) => seq) : [],
-      nextSeq: (isWhole && matches.length < params.limit ? last : read.at(-1)?.seq) ?? null,
-    };
-  },
-);
+export const findCaptures = read('findCaptures', 'measured', { search: true }, function* (db, params) {
+  const below = params.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+  const range = { from: yield* placesOf(db, params), above: 0, below, order: 'DESC' } as const;
+  const last = isNarrow(params) ? yield* lastOfLook(db, range, params.look) : undefined;
+  const filter = narrowing(db, params);
+  // A message whose text was not indexed yet stays in the result, because it may match.
+  filter.when("coalesce({instr|strpos}(c.subject || ' ' || t.text, ?) > 0, {1|true})", params.text);
+  filter.when('coalesce({t.has_files|t.has_files::int} = ?, {1|true})', flagOf(params.hasFiles));
+  const inside = params.text !== undefined || params.hasFiles !== undefined;
+  const looked = { ...range, above: (last ?? 1) - 1 };
+  const ranges = rangesOf(db, looked, { filter, inside, ofMessage: ofMessage(params) });
+  const matches = yield* db.merged<Key>(ranges, params.limit);
+  const { views, read } = yield* viewsOf(db, matches);
+  const isWhole = read.length === matches.length;
+  return {
+    captures: views,
+    unread: inside ? read.filter(({ unread = false }) => isTrue(unread)).map(({ seq }) => seq) : [],
+    nextSeq: (isWhole && matches.length < params.limit ? last : read.at(-1)?.seq) ?? null,
+  };
+});
 
-export const capturesSince = read('capturesSince', 'measured', {}, function* (db, params) {
+export const capturesSince = read('capturesSince', 'measured', { search: true }, function* (db, params) {
   const { afterSeq, limit, look } = params;
   const sql = 'SELECT seq FROM capture WHERE seq <= ? ORDER BY seq DESC LIMIT 1';
   // Captures that are committed meanwhile belong to the next call.

@@ -10,30 +10,25 @@ import type { Work } from '../work.ts';
 /** Of a recipient: it waits, or failed and can be sent again. */
 const MEMBER_STATES = (['queued', 'sending', 'bounced', 'failed'] as const).map(stateCode.of);
 
-export const listCauses = read(
-  'listCauses',
-  'measured',
-  { search: true, lane: 'search' },
-  function* (db, params) {
-    const { before, limit, countUpTo } = params;
-    const rows = yield* db.all<{ id: number }>(
-      `SELECT c.id FROM cause c WHERE (c.last_seen, c.id) < ({?, ?|?::int8, ?::int8})
+export const listCauses = read('listCauses', 'measured', { search: true }, function* (db, params) {
+  const { before, limit, countUpTo } = params;
+  const rows = yield* db.all<{ id: number }>(
+    `SELECT c.id FROM cause c WHERE (c.last_seen, c.id) < ({?, ?|?::int8, ?::int8})
        AND EXISTS (SELECT 1 FROM delivery d {INDEXED BY delivery_cause|}
          WHERE d.cause_id = c.id AND d.state IN (${MEMBER_STATES.join(', ')}) {|OFFSET 0})
      ORDER BY c.last_seen DESC, c.id DESC LIMIT ?`,
-      before?.lastSeen ?? Number.MAX_SAFE_INTEGER,
-      before?.id ?? Number.MAX_SAFE_INTEGER,
-      limit,
-    );
-    // If very many recipients are counted, the page ends early.
-    const most = Math.max(1, Math.floor(MOST_COUNTED / Math.max(1, countUpTo)));
-    return yield* viewsOf(
-      db,
-      rows.slice(0, most).map(({ id }) => id),
-      countUpTo,
-    );
-  },
-);
+    before?.lastSeen ?? Number.MAX_SAFE_INTEGER,
+    before?.id ?? Number.MAX_SAFE_INTEGER,
+    limit,
+  );
+  // If very many recipients are counted, the page ends early.
+  const most = Math.max(1, Math.floor(MOST_COUNTED / Math.max(1, countUpTo)));
+  return yield* viewsOf(
+    db,
+    rows.slice(0, most).map(({ id }) => id),
+    countUpTo,
+  );
+});
 
 export const getCause = read('getCause', 'measured', {}, function* (db, { id, countUpTo }) {
   const [view] = yield* viewsOf(db, [id], countUpTo);

@@ -53,7 +53,7 @@ export const addDmarcReport = write('addDmarcReport', 'by key', { synced: true }
 export const listDmarcReports = read(
   'listDmarcReports',
   'as asked',
-  { search: true, lane: 'search' },
+  { search: true },
   function* (db, { domain, since, before = NEWEST, limit }) {
     const domainId = yield* idOf(db, domain);
     if (domainId === null) return [];

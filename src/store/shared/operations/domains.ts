@@ -80,16 +80,11 @@ export const listDomains = read('listDomains', 'measured', {}, function* (db, pa
   return yield* toDomains(db, yield* pageOf<object>(db, DOMAIN.columns, params));
 });
 
-export const searchDomains = read(
-  'searchDomains',
-  'measured',
-  { search: true, lane: 'search' },
-  function* (db, params) {
-    const looked = yield* pageOf<{ name: string }>(db, 'name', { ...params, limit: params.look });
-    const { found, next } = foundAmong(looked, params);
-    return { domains: yield* listDomains(db, { domains: found, limit: found.length }), next };
-  },
-);
+export const searchDomains = read('searchDomains', 'measured', { search: true }, function* (db, params) {
+  const looked = yield* pageOf<{ name: string }>(db, 'name', { ...params, limit: params.look });
+  const { found, next } = foundAmong(looked, params);
+  return { domains: yield* listDomains(db, { domains: found, limit: found.length }), next };
+});
 
 /** By name, behind `after`. */
 function pageOf<Row>(
@@ -118,7 +113,7 @@ function foundAmong(
 export const failingDomains = read(
   'failingDomains',
   'measured',
-  { lane: 'search' },
+  { search: true },
   (db, { domains, limit }) => {
     const filter = db.filter();
     filter.oneOf('d.name', domains);

@@ -16,7 +16,7 @@ import { isTrue, type StoredFlag } from '../stored.ts';
 import type { Work } from '../work.ts';
 import { isYoung } from '../young.ts';
 
-const SEARCH = { search: true, lane: 'search' } as const;
+const SEARCH = { search: true } as const;
 
 export const findExpired = read('findExpired', 'measured', SEARCH, function* (db, params) {
   const [domainId] = (yield* db.nameIds([params.domain])) ?? [];

@@ -191,7 +191,7 @@ const newest = (kind: Parameters<typeof eventKindCode.of>[0], since: 'at >= ?2' 
 export const outcomeRates = read(
   'outcomeRates',
   'measured',
-  { search: true, lane: 'search' },
+  { search: true },
   function* (db, { domain, window }) {
     const [domainId] = (yield* db.nameIds([domain])) ?? [];
     if (domainId === undefined) return NO_OUTCOMES;
@@ -222,7 +222,7 @@ export const outcomeRates = read(
 export const returnedDomains = read(
   'returnedDomains',
   'measured',
-  { search: true, lane: 'search' },
+  { search: true },
   function* (db, { afterSeq, look }) {
     const horizon = yield* db.safeEventSeq();
     const end = yield* db.get<{ seq: number }>(

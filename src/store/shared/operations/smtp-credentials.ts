@@ -67,14 +67,19 @@ export const getSmtpCredential = read('getSmtpCredential', 'by key', {}, functio
   return row === undefined ? null : CREDENTIAL.value(row);
 });
 
-export const listSmtpCredentials = read('listSmtpCredentials', 'measured', {}, function* (db, params) {
-  const { domains, beforeId = AFTER_ALL_IDS, limit } = params;
-  const filter = db.filter();
-  filter.when('id < ?', beforeId);
-  const select = `SELECT ${CREDENTIAL.columns} FROM smtp_credential ${domains === undefined ? '' : PLACE}`;
-  const ranges = { select, column: 'domain', places: domains, filter, order: 'id DESC' };
-  return (yield* db.merged(ranges, limit)).map(CREDENTIAL.value);
-});
+export const listSmtpCredentials = read(
+  'listSmtpCredentials',
+  'measured',
+  { search: true },
+  function* (db, params) {
+    const { domains, beforeId = AFTER_ALL_IDS, limit } = params;
+    const filter = db.filter();
+    filter.when('id < ?', beforeId);
+    const select = `SELECT ${CREDENTIAL.columns} FROM smtp_credential ${domains === undefined ? '' : PLACE}`;
+    const ranges = { select, column: 'domain', places: domains, filter, order: 'id DESC' };
+    return (yield* db.merged(ranges, limit)).map(CREDENTIAL.value);
+  },
+);
 
 export const removeSmtpCredential = write(
   'removeSmtpCredential',

@@ -39,7 +39,7 @@ export const suppressedAmong = read('suppressedAmong', 'measured', {}, function*
 export const listSuppressions = read(
   'listSuppressions',
   'measured',
-  { search: true, lane: 'search' },
+  { search: true },
   function* (db, params) {
     const { address, beforeId, limit, look, reason } = params;
     // An address is found by its index, domain by domain; all other conditions are tested row by row.

@@ -1,6 +1,6 @@
 /** Templates: a row for each, and one for each version of its texts. A list never contains those of another domain. */
 import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../../model/template.ts';
-import { count, type Db, read, write } from '../operation.ts';
+import { count, type Db, type ParamsOf, read, write } from '../operation.ts';
 import type { Work } from '../work.ts';
 import { leaveRows } from './removal.ts';
 
@@ -80,7 +80,14 @@ export const listTemplateVersions = read('listTemplateVersions', 'as asked', {},
   );
 });
 
-export const listTemplates = read('listTemplates', 'measured', {}, function* (db, params) {
+export const listTemplates = read('listTemplates', 'measured', { search: true }, (db, params) =>
+  newest(db, params),
+);
+
+/** Mail waits for it, so it is no search. */
+export const templatesNamed = read('templatesNamed', 'measured', {}, (db, params) => newest(db, params));
+
+function* newest(db: Db, params: ParamsOf<'listTemplates'>): Work<TemplateHead[]> {
   const { domains, name, beforeId, limit } = params;
   // After a template that was removed, the list is empty.
   const last = 'SELECT seq FROM template WHERE id = ?';
@@ -93,7 +100,7 @@ export const listTemplates = read('listTemplates', 'measured', {}, function* (db
   const select = `SELECT ${COLUMNS} FROM template ${isAll ? '{NOT INDEXED|}' : ''}`;
   const ranges = { select, column: 'domain', places: domains, filter, order: 'seq DESC' };
   return (yield* db.merged<TemplateRow>(ranges, limit)).map(toHead);
-});
+}
 
 function findRow(db: Db, params: { id: string; domains?: readonly string[] }): Work<TemplateRow | undefined> {
   const filter = db.filter();

@@ -84,7 +84,7 @@ export const getToken = read('getToken', 'by key', {}, function* (db, { id }) {
   return row === undefined ? null : TOKEN.value(row);
 });
 
-export const listTokens = read('listTokens', 'measured', { lane: 'search' }, function* (db, params) {
+export const listTokens = read('listTokens', 'measured', { search: true }, function* (db, params) {
   const { domains, look } = params;
   const { rows, nextId } = yield* newestById(
     db,

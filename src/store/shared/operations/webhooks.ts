@@ -50,7 +50,7 @@ function* isDomainGone(db: Db, id: number): Work<boolean> {
   return (yield* db.get('SELECT 1 FROM domain WHERE id = ? {|FOR SHARE}', id)) === undefined;
 }
 
-export const listWebhooks = read('listWebhooks', 'measured', {}, function* (db, params) {
+export const listWebhooks = read('listWebhooks', 'measured', { search: true }, function* (db, params) {
   const places = yield* db.nameIds(params.domains);
   const filter = db.filter();
   filter.when('w.id > ?', params.afterId ?? 0);
@@ -63,19 +63,14 @@ export const listWebhooks = read('listWebhooks', 'measured', {}, function* (db, 
 const FAILING = `{CASE w.enabled WHEN 1|CASE WHEN w.enabled} THEN w.failing_since IS NOT NULL
   ELSE w.disabled_reason <> 'User' END`;
 
-export const failingWebhooks = read(
-  'failingWebhooks',
-  'measured',
-  { lane: 'search' },
-  function* (db, params) {
-    const places = yield* db.nameIds(params.domains);
-    const select = `SELECT ${WEBHOOK_COLUMNS}, ${WAITING} AS waiting
+export const failingWebhooks = read('failingWebhooks', 'measured', { search: true }, function* (db, params) {
+  const places = yield* db.nameIds(params.domains);
+  const select = `SELECT ${WEBHOOK_COLUMNS}, ${WAITING} AS waiting
     FROM webhook w {INDEXED BY webhook_failing CROSS|} JOIN name wn ON wn.id = w.domain_id AND ${FAILING}`;
-    const ranges = { select, column: 'w.domain_id', places, filter: db.filter() };
-    const rows = yield* db.merged<WebhookRow & { waiting: number }>(ranges, params.limit);
-    return rows.map((row) => ({ ...toWebhook(row), waiting: row.waiting }));
-  },
-);
+  const ranges = { select, column: 'w.domain_id', places, filter: db.filter() };
+  const rows = yield* db.merged<WebhookRow & { waiting: number }>(ranges, params.limit);
+  return rows.map((row) => ({ ...toWebhook(row), waiting: row.waiting }));
+});
 
 /** Pending calls of webhook `w`. */
 const WAITING = `{coalesce((SELECT h.waiting FROM waiting_hook h WHERE h.webhook_id = w.id), 0)|
@@ -161,7 +156,7 @@ export const rotateWebhookSecret = write(
 export const countPendingCalls = read(
   'countPendingCalls',
   'measured',
-  { search: true, lane: 'search' },
+  { search: true },
   (db, { webhookId, countUpTo }) =>
     count(
       db,
@@ -180,7 +175,7 @@ export const countPendingCalls = read(
 export const listCalls = read(
   'listCalls',
   'measured',
-  { search: true, lane: 'search' },
+  { search: true },
   function* (db, { webhookId, beforeEventSeq = Number.MAX_SAFE_INTEGER, limit }) {
     const rows = yield* db.all<LoggedRow>(
       `SELECT ${CALL.columns}, ${LOGGED_EVENT}
