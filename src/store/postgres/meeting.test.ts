@@ -5,7 +5,6 @@
  *
  * The order of locks: node; person, token; quota_use (by domain, period); idempotency; cause; delivery (by id); message (by
  * seq); capture (by seq); suppression_evidence, suppression. One table before the other, and in each its rows by their numbers.
- * Only what deletes old messages locks these before their recipients.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
@@ -322,6 +321,28 @@ describePostgres('operations on the same rows', () => {
       );
       expect(erased).toMatchObject({ messages: 1 });
       expect(await one.getCapture({ id })).toBeNull();
+    }));
+
+  it('an old message that is deleted while its person is erased, and while it is sent again', () =>
+    withoutCircle(async () => {
+      const old = async () => {
+        const { seq, id } = await commitOne(one, { recipients: [recipient({ state: 'sending' })] });
+        await one.settle({ now: T0, settlements: [delivered(id, 1, { state: 'failed' })] });
+        return { seq, id };
+      };
+      const purge = (seq: number) => () => one.purgeMessages({ seqs: [seq], maxRows: 100 });
+      const { seq } = await old();
+      const [purged, erased] = await meet('SELECT FROM message', purge(seq), () =>
+        two.eraseMessages({ seqs: [seq], address: 'reader@example.net' }),
+      );
+      expect([purged.messages, erased.messages]).toEqual([1, 0]);
+      const { seq: messageSeq, id: deliveryId } = await old();
+      const again = { messageSeq, now: T0, expiresAt: T0 + HOUR };
+      const recipients = [{ deliveryId, event: event('requeued') }];
+      const [kept, requeued] = await meet('SELECT FROM message', purge(messageSeq), () =>
+        two.requeue({ ...again, recipients }),
+      );
+      expect([kept.messages, requeued.kind]).toEqual([1, 'content-gone']);
     }));
 
   it('a change that is repeated as its connection went, while the first call goes on', () =>

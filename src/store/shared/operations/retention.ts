@@ -3,7 +3,7 @@
  * to it. Searches follow an index from the oldest row and end at the first one that is too young, so their cost depends on
  * what they find, not on what is kept. Rows from a time when the clock was ahead do not end them.
  */
-import { type Db, read, type Session, write } from '../operation.ts';
+import { count, type Db, read, type Session, write } from '../operation.ts';
 import { keepOptOuts } from '../rows/opt-outs.ts';
 import {
   KEPT_CONTENTS_SQL,
@@ -94,7 +94,8 @@ export const purgeMessages = write('purgeMessages', 'measured', { portion: true 
   let done = 0;
   let messages = 0;
   while (done < seqs.length && rows < maxRows) {
-    const part = seqs.slice(done, done + AT_ONCE[on.db.engine]);
+    const next = seqs.slice(done, done + AT_ONCE[on.db.engine]);
+    const part = next.slice(0, yield* fitting(on.db, next, maxRows - rows));
     const found = yield* examined(on.db, part);
     const gone: Examined[] = [];
     let long: Examined | undefined;
@@ -122,11 +123,31 @@ export const purgeMessages = write('purgeMessages', 'measured', { portion: true 
 
 type Examined = Omit<OldMessage, 'events'> & { events: readonly number[] };
 
+/** How many of the messages it takes until their recipients are so many rows; at least one. */
+function* fitting(db: Db, seqs: readonly number[], most: number): Work<number> {
+  if (seqs.length === 1) return 1;
+  const given = db.rows('g', { seq: { int8: seqs } });
+  const recipients = 'SELECT 1 FROM delivery d WHERE d.message_seq = g.seq LIMIT ?';
+  return yield* count(
+    db,
+    `SELECT count(*) AS n FROM (SELECT sum((SELECT count(*) FROM (${recipients}) d))
+         OVER (ORDER BY g.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM ${given.from}) s
+     WHERE coalesce(s.before, 0) < ?`,
+    ...[most, ...given.values, most],
+  );
+}
+
+/** Whoever queues a recipient again waits for this, or is seen. Recipients are locked before their message, as by outcomes. */
 function* examined(db: Db, seqs: readonly number[]): Work<ReadonlyMap<number, Examined>> {
-  // Whoever queues a recipient again waits here, or is seen.
-  const among = db.filter();
-  among.oneOf('seq', seqs);
-  yield* db.all(`SELECT seq FROM message ${among.where()} ORDER BY seq {|FOR UPDATE}`, ...among.values());
+  for (const [table, message, order] of [
+    ['delivery', 'message_seq', 'id'],
+    ['message', 'seq', 'seq'],
+  ] as const) {
+    const among = db.filter();
+    among.oneOf(message, seqs);
+    const rows = `SELECT 1 FROM ${table} ${among.where()} ORDER BY ${order} {|FOR UPDATE}`;
+    yield* count(db, `SELECT count(*) AS n FROM (${rows}) held`, ...among.values());
+  }
   const given = db.rows('g', { seq: { int8: seqs } });
   const rows = yield* db.all<OldMessage>(examine(given.from), ...given.values);
   return new Map(
