@@ -554,11 +554,15 @@ describePostgres('the rows that an operation reads', () => {
     }
     await database.link.exec(`INSERT INTO capture (id, domain_id, message_seq, delivery_id, at, inbox, envelope_from, envelope_to,
           prefix, subject)
-        SELECT 'few' || i, CASE WHEN i % 125 = 0 THEN 2000 ELSE 1 END, i, i, ${T0}, 'in' || i % 2, '', 'u' || i % 2, '', 'Hello'
+        SELECT 'few' || i, CASE WHEN i % 125 = 0 THEN 2000 WHEN i % 2 = 0 THEN 3000 + i % 1000 ELSE 1 END, i, i, ${T0}, 'in' || i % 2, '', 'u' || i % 2, '', 'Hello'
         FROM generate_series(1, 25000) i;
       ANALYZE capture`);
     const wanted = { domains: ['few.example'], subject: 'nobody wrote this', limit: 10, look: 50 };
-    for (const place of [{}, { inbox: 'in0' }, { to: 'u0' }, { from: 'b@example.com' }]) {
+    const nobody = { domains: ['example.com'], to: 'nobody@example.net' };
+    for (const place of [
+      ...[{}, { inbox: 'in0' }, { to: 'u0' }, { from: 'b@example.com' }],
+      ...[nobody, { ...nobody, text: 'nobody wrote this' }],
+    ]) {
       const read = await effortOf(async (store) => {
         for (let i = 0; i < 12; i += 1) {
           await store.findCaptures({ ...wanted, ...place });
