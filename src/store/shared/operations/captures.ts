@@ -98,8 +98,11 @@ function rangesOf(
   { from: { ids, index, fixed }, above, below, order }: Range,
   { filter, inside, ofMessage }: Conditions = { filter: db.filter(), inside: false, ofMessage: false },
 ): Ranges {
-  const text = inside ? 'LEFT JOIN capture_text t ON t.message_seq = c.message_seq' : '';
-  // Looked up one by one: a plan of PostgreSQL that joins may begin with all messages.
+  // Looked up one by one: a plan of PostgreSQL that joins may read all messages or texts.
+  const text = inside
+    ? `LEFT JOIN {capture_text t ON t.message_seq = c.message_seq|
+        LATERAL (SELECT * FROM capture_text WHERE message_seq = c.message_seq OFFSET 0) t ON true}`
+    : '';
   const message = ofMessage
     ? 'CROSS JOIN {message m ON m.seq = c.message_seq|LATERAL (SELECT * FROM message WHERE seq = c.message_seq OFFSET 0) m}'
     : '';
