@@ -311,6 +311,16 @@ export function describeCaptures({ store }: Suite): void {
       expect(await inboxes()).toEqual([none, app, part]);
     });
 
+    it('of one large message are deleted at once, as its content is deleted once', async () => {
+      const recipients = [1, 2, 3].map(() => recipient({ state: 'sending', sandbox: 'deliver' }));
+      const large = message({ recipients, keepContent: false, content: Buffer.alloc(9e6, 'x') });
+      const { deliveries } = only(await commit(store, [large]));
+      const copy = { at: T0, envelopeFrom: 'bounce@example.com', inbox: 'main', prefix: new Uint8Array([1]) };
+      const settlements = deliveries.map(({ id }) => delivered(id, 1, { capture: { ...copy, id: newId() } }));
+      await store.settle({ now: T0, settlements });
+      expect(await store.deleteCaptures({ limit: 100 })).toEqual({ deleted: 3, next: null });
+    });
+
     it('are deleted in portions that go on, and leave what comes meanwhile', async () => {
       for (let n = 0; n < 5; n += 1) await capture();
       const elsewhere = await capture({ domain: 'example.org' });

@@ -233,15 +233,20 @@ function* chosen(db: Db, params: ParamsOf<'deleteCaptures'>): Work<number[]> {
   return (yield* db.all<Key>(sql, ...filter.values(), limit)).map(({ seq }) => seq);
 }
 
-/** The first of the captures, until the contents that may be deleted with them are as much as one step deletes. */
+/**
+ * The first of the captures, until the contents that may be deleted with them are as much as one step deletes. Captures of one
+ * message have one content.
+ */
 function* upToStep(db: Db, seqs: readonly number[]): Work<number[]> {
   const given = db.rows('g', { seq: { int8: seqs } });
   const rows = yield* db.all<Key>(
     `SELECT s.seq FROM (
-       SELECT g.seq, g.place, sum(coalesce(o.size, 0)) OVER (ORDER BY g.place) - coalesce(o.size, 0) AS bytes
-       FROM ${given.from} LEFT JOIN capture c ON c.seq = g.seq
-         LEFT JOIN message m ON m.seq = c.message_seq AND {m.keep_content = 0|NOT m.keep_content}
-         LEFT JOIN {kept_content o ON o.domain_id = m.domain_id AND o.message_seq = m.seq|content o ON o.message_seq = m.seq}) s
+       SELECT f.seq, f.place, sum(f.size) OVER (ORDER BY f.place) - f.size AS bytes FROM (
+         SELECT g.seq, g.place, CASE row_number() OVER (PARTITION BY o.message_seq ORDER BY g.place)
+           WHEN 1 THEN coalesce(o.size, 0) ELSE 0 END AS size
+         FROM ${given.from} LEFT JOIN capture c ON c.seq = g.seq
+           LEFT JOIN message m ON m.seq = c.message_seq AND {m.keep_content = 0|NOT m.keep_content}
+           LEFT JOIN {kept_content o ON o.domain_id = m.domain_id AND o.message_seq = m.seq|content o ON o.message_seq = m.seq}) f) s
      WHERE s.bytes < ${STEP_BYTES} ORDER BY s.place`,
     ...given.values,
   );
