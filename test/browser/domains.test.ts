@@ -144,6 +144,7 @@ describe.skipIf(!hasBrowser)('the domains', () => {
     await page.getByLabel('Reason').fill('wrong price');
     await page.getByRole('button', { name: 'Hold', exact: true }).click();
     await page.getByRole('list', { name: 'Holds' }).getByText('wrong price').waitFor();
+    await standing(page).getByText('All its mail waits now').waitFor();
   });
 
   it('rotates the key, and says how long the old record stays', async () => {

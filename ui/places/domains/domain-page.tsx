@@ -3,17 +3,19 @@
  * it, its limits, and its settings. Which of them is shown stands in the address.
  */
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
 import type { Domain } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
+import { listHolds } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
 import { Ago, Lasting, Until } from '../../components/time.tsx';
 import { useKeys } from '../../components/use-keys.ts';
+import { useLive } from '../../components/use-live.ts';
 import { DomainWord } from './domain-list.tsx';
-import { isGreen, meaningOf, wordOf } from './domain-status.ts';
+import { isGreen, keepsBackAll, meaningOf, wordOf } from './domain-status.ts';
 import { LimitsView } from './limits-view.tsx';
 import { RecordsView } from './records-view.tsx';
 import { ReportsView } from './reports-view.tsx';
@@ -59,7 +61,7 @@ export function DomainPage() {
         <NotYet error={error} onAgain={again} />
       ) : (
         <>
-          <Standing domain={domain} live={live} />
+          <Standing domain={domain} live={live} mayHold={mayDo(me, 'admin')} />
           <div className="max-w-full overflow-x-auto [scrollbar-width:none]">
             <Segments
               label="What is shown"
@@ -93,7 +95,15 @@ export function DomainPage() {
   );
 }
 
-function Standing({ domain, live: { everyMs } }: { domain: Domain; live: LiveDomain }) {
+function Standing({
+  domain,
+  live: { everyMs },
+  mayHold,
+}: {
+  domain: Domain;
+  live: LiveDomain;
+  mayHold: boolean;
+}) {
   const { LastCheckedAt, FailingSince, HeldFrom } = domain;
   const word = wordOf(domain, Date.now());
   return (
@@ -104,6 +114,7 @@ function Standing({ domain, live: { everyMs } }: { domain: Domain; live: LiveDom
         </span>
         <span>{meaningOf(domain, Date.now())}</span>
       </p>
+      {mayHold && <HeldBack name={domain.Domain} />}
       <p className="text-soft text-xs">
         {LastCheckedAt === null ? (
           'Not checked yet'
@@ -128,5 +139,23 @@ function Standing({ domain, live: { everyMs } }: { domain: Domain; live: LiveDom
           ` · checked again every ${everyMs < 60_000 ? `${everyMs / 1_000} seconds` : 'minute'} while this page is open`}
       </p>
     </div>
+  );
+}
+
+const HOLDS_EVERY_MS = 30_000;
+
+/** What is said beside its status, which knows nothing of holds. */
+function HeldBack({ name }: { name: string }) {
+  const { data } = useLive(['queue', 'holds'], listHolds, HOLDS_EVERY_MS);
+  const hold = data?.Items.find((one) => keepsBackAll(one, name));
+  if (hold === undefined) return null;
+  return (
+    <p>
+      All its mail waits now, because somebody holds it back: <bdi>{hold.Reason}</bdi>. See{' '}
+      <Link to="/queue" search={{ view: 'holds' }} className="text-accent underline">
+        the holds
+      </Link>
+      .
+    </p>
   );
 }

@@ -1,5 +1,5 @@
 /** How a sender domain stands, in words: what follows for its mail, and what is wrong first. Pure. */
-import type { Domain } from '../../../src/client/api-types.ts';
+import type { Domain, Hold } from '../../../src/client/api-types.ts';
 
 export type DomainWord = 'Verified' | 'Failing' | 'Held' | 'Pending';
 
@@ -25,6 +25,17 @@ export function meaningOf(domain: Standing & Pick<Domain, 'VerifiedBy' | 'Checks
   return domain.VerifiedBy === 'operator'
     ? 'It may send: an operator vouched for it. Receivers still look for its records.'
     : 'It may send: its DKIM record was found.';
+}
+
+/** Whether a hold is of all mail of this sender domain, or of all mail. */
+export function keepsBackAll(
+  { SenderDomain, RecipientDomain, Site, Priority }: Hold,
+  domain: string,
+): boolean {
+  return (
+    (SenderDomain === null || SenderDomain === domain) &&
+    [RecipientDomain, Site, Priority].every((one) => one === null)
+  );
 }
 
 const RANK = { Failed: 0, Warning: 1, Unknown: 2, Ok: 3 } as const;
