@@ -27,9 +27,9 @@ export function Button({ look = 'plain', className = '', isBusy = false, ...rest
   );
 }
 
-/** `ref` of what stands in place of a button that is gone: it gets the focus that went with it. With `tabIndex={-1}`. */
+/** `ref` of what stands in place of a button that is gone: it gets the focus that went with it. With `tabIndex={-1}`. What is in sight stays there. */
 export function takeLostFocus(element: HTMLElement | null): void {
-  if (document.activeElement === document.body) element?.focus();
+  if (document.activeElement === document.body) element?.focus({ preventScroll: true });
 }
 
 /** A form is not submitted either. */
