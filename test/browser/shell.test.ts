@@ -161,6 +161,16 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await page.goForward();
     await page.getByText('The server does not answer').waitFor();
     await page.unrouteAll();
+    // As a server says it while it stops.
+    let refused = 0;
+    await page.route(/\/assets\/|\/(?:queue)?$/, (route) => {
+      refused += 1;
+      return route.fulfill({ status: 503, contentType: 'application/problem+json', body: '{}' });
+    });
+    await page.clock.runFor(10_000);
+    await expect.poll(() => refused).toBe(1);
+    await page.getByText('The server does not answer').waitFor();
+    await page.unrouteAll();
     await page.clock.runFor(10_000);
     await page.getByRole('heading', { name: 'Queue' }).waitFor();
     await page.goBack();

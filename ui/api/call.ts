@@ -225,10 +225,10 @@ function isOfProxy({ status, headers }: Response): boolean {
   return status >= 502 && headers.get('content-type')?.startsWith('application/problem+json') !== true;
 }
 
-/** Whether the server answers with its page. */
+/** Whether the server answers with its page, or with a refusal that waiting does not change. */
 export async function isThere(): Promise<boolean> {
   const answer = await fetch('/', { method: 'HEAD' }).catch(() => null);
-  return answer !== null && !isOfProxy(answer);
+  return answer !== null && answer.status < 500 && answer.status !== 429;
 }
 
 /** Where a GET leads: for frames, pictures and links. */
