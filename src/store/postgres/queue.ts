@@ -134,7 +134,7 @@ export const dueAmong = read('dueAmong', async (db, { queueIds, now, dueBefore }
   return hints;
 });
 
-/** How many recipients wait, are being sent, and how many calls are pending. */
+/** How many recipients wait, are being sent, and how many calls are pending: not those of removed webhooks, whose rows are deleted later. */
 export const queueCounts = read('queueCounts', { lane: 'count' }, async (db, { now }, shared) => {
   const [queues, hooks] = [
     await floorFor(db, shared, 'delivery', now),
@@ -144,7 +144,8 @@ export const queueCounts = read('queueCounts', { lane: 'count' }, async (db, { n
     `${WAITING_QUEUES} SELECT (SELECT min(due_at) FROM waiting) AS due_at,
        (SELECT coalesce(sum(${countOf('delivery', 'w')}), 0)::int8 FROM waiting w) AS waiting,
        (SELECT count(*) FROM delivery WHERE state = 1) AS sending,
-       (${WAITING_HOOKS} SELECT coalesce(sum(${countOf('webhook_call', 'w')}), 0)::int8 FROM waiting w)
+       (${WAITING_HOOKS} SELECT coalesce(sum(${countOf('webhook_call', 'w')}), 0)::int8 FROM waiting w
+          WHERE NOT EXISTS (SELECT FROM leftover l WHERE l.kind = 'webhook' AND l.owner = w.id))
          + (SELECT count(*) FROM webhook_call WHERE state = 1)
          + (SELECT coalesce(sum(json_array_length(webhooks::json)), 0) FROM later_call) AS calls`,
     ...valuesOf(queues),

@@ -63,6 +63,10 @@ export const dueAmong = read('dueAmong', 'by key', (db, { queueIds, dueBefore })
     .map(hintOf),
 );
 
+/** Waiting calls of removed webhooks, whose rows are deleted later: they are made no more. */
+const REMOVED_CALLS_SQL = `SELECT coalesce(sum(h.waiting), 0) AS n FROM leftover l
+  JOIN waiting_hook h ON h.webhook_id = l.owner WHERE l.kind = 'webhook'`;
+
 /** How many recipients wait, are being sent, and how many calls are pending. */
 export const queueCounts = read('queueCounts', 'measured', (db, params) => {
   const first = db.get<{ due_at: number | null }>('SELECT min(due_at) AS due_at FROM waiting_queue');
@@ -72,7 +76,7 @@ export const queueCounts = read('queueCounts', 'measured', (db, params) => {
     queued,
     sending: queued - totalOf(db, 'waiting'),
     oldestDueAt: dueAt !== null && dueAt <= params.now ? dueAt : null,
-    pendingCalls: totalOf(db, 'calls'),
+    pendingCalls: totalOf(db, 'calls') - (db.get<{ n: number }>(REMOVED_CALLS_SQL)?.n ?? 0),
   };
 });
 
