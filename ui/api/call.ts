@@ -283,7 +283,10 @@ async function problemOf(answer: Response): Promise<ApiError> {
   );
 }
 
+/** A page that is open asks again after so long, whatever it is told. A timer of a browser takes no more than 24 days. */
+const MOST_SECONDS = 3_600;
+
 function retryAfterOf({ headers }: Response): number | null {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return Number.isFinite(seconds) ? seconds * 1_000 : null;
+  return Number.isFinite(seconds) ? Math.min(seconds, MOST_SECONDS) * 1_000 : null;
 }

@@ -2,8 +2,8 @@
  * A stream of the server, kept open while the page is looked at by somebody who is signed in: a hidden page lets go of its
  * connection, because a browser has six for one server. Given its path and filters; tells what arrives, and when a connection
  * has begun anew, after which the newest page of a list says what was missed. A silent connection (the server sends a heartbeat
- * every 15 seconds) counts as lost. Tried again after one second, then two, up to ten; at once when the page is shown again, or
- * somebody has signed in again.
+ * every 15 seconds) counts as lost. Tried again after one second, then two, up to ten, or as late as the server says; at once when
+ * the page is shown again, or somebody has signed in again.
  */
 import { focusManager } from '@tanstack/react-query';
 import { streamedEvents } from '../../src/client/event-stream.ts';
@@ -72,7 +72,8 @@ export function followStream(
       mine.abort();
       events.onLost(error);
       if (isFinal(error)) return;
-      timer = setTimeout(() => void connect(), waitMs);
+      const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+      timer = setTimeout(() => void connect(), Math.max(waitMs, askedMs));
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
     }
   }

@@ -1,6 +1,7 @@
 /** A list that is replaced while an older page is on its way has no hole; a page that failed is not asked for in a loop. */
 import { expect, it, vi } from 'vitest';
 import { ApiError } from '../api/call.ts';
+import { messageSource } from '../api/messages.ts';
 import { openLiveList } from './live-list.ts';
 
 interface Item {
@@ -171,5 +172,30 @@ it('connects anew where a page was refused for now, and keeps the place of a rea
   await vi.advanceTimersByTimeAsync(0);
   expect(shown()).toEqual(['20', '19']);
   list.close();
+  vi.useRealTimers();
+});
+
+it('asks a server that refuses for now when it says, the stream too', async () => {
+  vi.useFakeTimers();
+  const asked: string[] = [];
+  const headers = { 'retry-after': '60', 'content-type': 'application/problem+json' };
+  vi.stubGlobal('fetch', async (url: string) => {
+    asked.push(url);
+    return new Response('{}', { status: 503, headers });
+  });
+  const list = openLiveList(messageSource({}));
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(asked.map((url) => url.split('?')[0])).toEqual([
+    expect.stringMatching(/stream$/),
+    expect.stringMatching(/email$/),
+  ]);
+  headers['retry-after'] = '9999999';
+  await vi.advanceTimersByTimeAsync(2_000);
+  const twice = asked.length;
+  expect(twice).toBeGreaterThan(3);
+  await vi.advanceTimersByTimeAsync(50 * 60_000);
+  expect(asked.length).toBe(twice);
+  list.close();
+  vi.unstubAllGlobals();
   vi.useRealTimers();
 });

@@ -176,6 +176,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
       state = 'ready';
       error = null;
       askedAt = 0;
+      clearTimeout(again);
     } catch (cause) {
       if (ended.signal.aborted) return;
       onFailed(cause);
