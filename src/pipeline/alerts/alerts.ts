@@ -101,7 +101,8 @@ export function createAlerts(deps: Deps, { hostname }: { hostname: string }): Al
     for (const problem of began) {
       if (problem.isLogged) continue;
       const { kind, subject, message, fix } = problem;
-      log.error({ alert: kind, subject, fix, since: problem.since }, `alert: ${message}`);
+      const since = new Date(problem.since).toISOString();
+      log.error({ alert: kind, subject, fix, since }, `alert: ${message}`);
       problem.isLogged = true;
     }
     const ended = dueToEnd(problems, open);

@@ -31,11 +31,15 @@ let alerts: Alerts;
 let problems: ServerProblem[];
 let checks: DomainCheck[] | null;
 let lines: string[];
+let fields: object[];
 let nodes: number;
 
 const log: Logger = {
   ...silentLogger,
-  error: (_fields: object, text: string) => void lines.push(text),
+  error(about: object, text: string) {
+    fields.push(about);
+    lines.push(text);
+  },
   info: (_fields: object, text: string) => void lines.push(text),
 };
 const check = (id: string, severity: DomainCheck['severity']): DomainCheck => ({
@@ -46,7 +50,7 @@ const check = (id: string, severity: DomainCheck['severity']): DomainCheck => ({
 beforeEach(async () => {
   clock = createManualClock();
   world = await openWorld({ clock });
-  [problems, checks, lines, nodes] = [[], [], [], 1];
+  [problems, checks, lines, fields, nodes] = [[], [], [], [], 1];
   alerts = process();
 });
 afterEach(() => world.close());
@@ -360,6 +364,7 @@ it('has a line of the log while the store cannot be written, and tells the rest 
   await expect(pass(BEGINS_AFTER_MS)).rejects.toThrow(StoreUnavailable);
   await expect(alerts.look()).rejects.toThrow(StoreUnavailable);
   expect(lines).toEqual(['alert: The disk is full.']);
+  expect(fields).toEqual([expect.objectContaining({ since: expect.stringMatching(/^2\S+T\S+Z$/) })]);
   problems.length = 0;
   await expect(alerts.look()).rejects.toThrow(StoreUnavailable);
   isBroken = false;
