@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHALLENGE_HEADER, PROOF_HEADER, serverProof } from '../lib/data-files.ts';
-import { keepsAll, wordsOf } from './arguments.ts';
+import { keepsAll, someOf, wordsOf } from './arguments.ts';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -126,6 +126,10 @@ describe('a mistake', () => {
     const { code, error } = await run([...words.split(' '), '']);
     expect([code, error]).toEqual([2, `postrider: <${name}> is empty\n`]);
   });
+});
+
+it('takes several words with commas between them, with blanks or without', () => {
+  expect(someOf(['a', 'b', 'c'])('a ,b, c', ['a'])).toEqual(['a', 'a', 'b', 'c']);
 });
 
 it('names the command for a word of other programs', async () => {
