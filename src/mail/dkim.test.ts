@@ -2,7 +2,14 @@ import { createHash, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { describe, expect, it } from 'vitest';
-import { DKIM_RECORDS, edSigner, HEADERS, messageOf, rsa, rsaSigner } from '../../test/fakes/dkim-pair.ts';
+import {
+  DKIM_RECORDS,
+  HEADERS,
+  messageOf,
+  rsa,
+  rsaSigner,
+  serviceSigner,
+} from '../../test/fakes/dkim-pair.ts';
 import { createDkimSigner, type DkimSigner, signMessage } from './dkim.ts';
 import { bodyHash, bodyHashInTurns, canonicalField, DkimError, headerFields } from './dkim-canonical.ts';
 
@@ -73,7 +80,10 @@ async function expectTurns(message: Uint8Array): Promise<void> {
 describe('signMessage', () => {
   for (const [name, body] of Object.entries(AWKWARD_BODIES)) {
     it(`makes signatures that verify over ${name}`, async () => {
-      expect(await verdicts(await signed(HEADERS, body, [rsaSigner, edSigner]))).toEqual(['pass', 'pass']);
+      expect(await verdicts(await signed(HEADERS, body, [rsaSigner, serviceSigner]))).toEqual([
+        'pass',
+        'pass',
+      ]);
     });
   }
 
@@ -92,33 +102,28 @@ describe('signMessage', () => {
       `X-Long: ${'word '.repeat(190)}`,
       'Content-Type: text/plain;\r\n\tcharset="utf-8"',
     ];
-    expect(await verdicts(await signed(headers, 'x\r\n', [rsaSigner, edSigner]))).toEqual(['pass', 'pass']);
+    expect(await verdicts(await signed(headers, 'x\r\n', [rsaSigner, serviceSigner]))).toEqual([
+      'pass',
+      'pass',
+    ]);
   });
 
   it('puts the first signer on top and names domain, selector, times and canonicalisation', async () => {
     const { message, bodyOffset } = messageOf(HEADERS, 'x\r\n');
     const lines = Buffer.from(
-      await signMessage(message, bodyOffset, [edSigner, rsaSigner], {
+      await signMessage(message, bodyOffset, [serviceSigner, rsaSigner], {
         nowMs: NOW_MS,
       }),
     ).toString();
     const [first, second] = lines.split(/(?=DKIM-Signature:)/).map((field) => field.replace(/\r\n /g, ' '));
     const t = NOW_MS / 1000;
     expect(first).toContain(
-      `v=1; a=ed25519-sha256; c=relaxed/relaxed; d=svc.example.net; s=ed; t=${t}; x=${t + 14 * 86_400};`,
+      `v=1; a=rsa-sha256; c=relaxed/relaxed; d=svc.example.net; s=pr2; t=${t}; x=${t + 14 * 86_400};`,
     );
     expect(second).toContain('a=rsa-sha256; c=relaxed/relaxed; d=example.com; s=pr1;');
     expect(second).not.toContain('l=');
     expect(lines.endsWith('\r\n')).toBe(true);
     for (const line of lines.split('\r\n')) expect(line.length).toBeLessThanOrEqual(76);
-  });
-
-  it('lives for fourteen days unless told otherwise', async () => {
-    const { message, bodyOffset } = messageOf(HEADERS, 'x\r\n');
-    const lines = Buffer.from(
-      await signMessage(message, bodyOffset, [rsaSigner], { nowMs: NOW_MS }),
-    ).toString();
-    expect(lines).toContain(`x=${NOW_MS / 1000 + 14 * 86_400};`);
   });
 
   it('lists what is present, the named fields once more, and leaves the others out', async () => {
@@ -154,7 +159,7 @@ describe('signMessage', () => {
 
   it('takes a body hash that was computed before', async () => {
     const { message, bodyOffset } = messageOf(HEADERS, 'x\r\n');
-    const lines = await signMessage(message, bodyOffset, [rsaSigner, edSigner], {
+    const lines = await signMessage(message, bodyOffset, [rsaSigner, serviceSigner], {
       nowMs: NOW_MS,
       bodyHash: bodyHash(message, bodyOffset),
     });
@@ -221,7 +226,7 @@ describe('signMessage', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 60 }), async (pieces) => {
-        expect(await verdicts(await signed(HEADERS, pieces.join(''), [edSigner]))).toEqual(['pass']);
+        expect(await verdicts(await signed(HEADERS, pieces.join(''), [serviceSigner]))).toEqual(['pass']);
       }),
       { numRuns: 150 },
     );
@@ -234,7 +239,7 @@ describe('signMessage', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(field, { maxLength: 12 }), async (fields) => {
         const headers = [...fields.map(([name, text]) => `${name}:${text}`), 'From: ann@example.com'];
-        expect(await verdicts(await signed(headers, 'x\r\n', [edSigner]))).toEqual(['pass']);
+        expect(await verdicts(await signed(headers, 'x\r\n', [serviceSigner]))).toEqual(['pass']);
       }),
       { numRuns: 150 },
     );
@@ -340,7 +345,7 @@ describe('createDkimSigner', () => {
       { domain: 'localhost' },
       { selector: '' },
       { selector: 'a b' },
-      { algorithm: 'ed25519-sha256' as const },
+      { privateKey: generateKeyPairSync('ed25519').privateKey },
       { privateKey: rsa.publicKey },
       { privateKey: small },
     ]) {

@@ -1,14 +1,12 @@
 /**
- * The DKIM signer (RFC 6376, RFC 8301, RFC 8463): relaxed/relaxed, no `l=`, with `t=` and `x=`.
+ * The DKIM signer (RFC 6376, RFC 8301): rsa-sha256, relaxed/relaxed, no `l=`, with `t=` and `x=`.
  *
  * Takes a whole message as sent, the offset of its body, and signers with loaded keys; returns the DKIM-Signature lines
  * to put before it. RSA runs on the thread pool; the rest takes some µs. Every failure rejects with a `DkimError`, so a
  * message is never returned unsigned.
  */
-import { hash, type KeyObject, sign } from 'node:crypto';
+import { type KeyObject, sign } from 'node:crypto';
 import { bodyHash, canonicalField, DkimError, type HeaderField, headerFields } from './dkim-canonical.ts';
-
-type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256';
 
 /**
  * The signer for one domain; created once per key and kept, as loading a key costs more than the rest of a signature.
@@ -16,7 +14,6 @@ type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256';
 export interface DkimSigner {
   readonly domain: string;
   readonly selector: string;
-  readonly algorithm: DkimAlgorithm;
   readonly privateKey: KeyObject;
 }
 
@@ -65,29 +62,23 @@ const SIGNED_FIELDS: ReadonlyMap<string, { spelling: string; oversigned: boolean
 
 /**
  * A signer for `d=domain; s=selector`, both lower-case A-labels. Throws `DkimError('signer')` if they are not valid
- * names, or the key is not a private key of the algorithm (RSA: at least 1024 bits).
+ * names, or the key is not a private RSA key of at least 1024 bits.
  */
-export function createDkimSigner(params: {
-  domain: string;
-  selector: string;
-  privateKey: KeyObject;
-  algorithm: DkimAlgorithm;
-}): DkimSigner {
-  const { domain, selector, privateKey, algorithm } = params;
+export function createDkimSigner(signer: DkimSigner): DkimSigner {
+  const { domain, selector, privateKey } = signer;
   if (domain.length > 253 || !domain.includes('.') || !LABELS.test(domain)) {
     throw new DkimError('signer', 'the signing domain is not a domain name in lower-case A-labels');
   }
   if (selector.length > 189 || !LABELS.test(selector)) {
     throw new DkimError('signer', 'the selector is not a name');
   }
-  const kind = algorithm === 'rsa-sha256' ? 'rsa' : 'ed25519';
-  if (privateKey.type !== 'private' || privateKey.asymmetricKeyType !== kind) {
-    throw new DkimError('signer', `${algorithm} needs a private ${kind} key`);
+  if (privateKey.type !== 'private' || privateKey.asymmetricKeyType !== 'rsa') {
+    throw new DkimError('signer', 'rsa-sha256 needs a private rsa key');
   }
-  if (kind === 'rsa' && (privateKey.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
+  if ((privateKey.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
     throw new DkimError('signer', `the RSA key has fewer than ${MIN_RSA_BITS} bits`);
   }
-  return { domain, selector, privateKey, algorithm };
+  return { domain, selector, privateKey };
 }
 
 /**
@@ -145,7 +136,7 @@ async function signatureField(
 ): Promise<string> {
   const start = foldedField([
     'DKIM-Signature: v=1;',
-    `a=${signer.algorithm};`,
+    'a=rsa-sha256;',
     'c=relaxed/relaxed;',
     `d=${signer.domain};`,
     `s=${signer.selector};`,
@@ -193,17 +184,15 @@ function foldedBase64(base64: string): string {
   return text;
 }
 
-/** Ed25519 signs the SHA-256 of the data (RFC 8463 §3); RSA hashes and signs on the thread pool. */
+/** Hashes and signs on the thread pool. */
 function signatureOf(signer: DkimSigner, data: Buffer): Promise<Buffer> {
-  const ed25519 = signer.algorithm === 'ed25519-sha256';
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, signature: Buffer): void => {
       if (error === null) resolve(signature);
       else reject(new DkimError('crypto', `signing for ${signer.domain} failed`, { cause: error }));
     };
     try {
-      if (ed25519) sign(null, hash('sha256', data, 'buffer'), signer.privateKey, done);
-      else sign('sha256', data, signer.privateKey, done);
+      sign('sha256', data, signer.privateKey, done);
     } catch (error) {
       reject(new DkimError('crypto', `signing for ${signer.domain} failed`, { cause: error }));
     }

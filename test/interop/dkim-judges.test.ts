@@ -12,7 +12,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { signMessage } from '../../src/mail/dkim.ts';
-import { DKIM_RECORDS, edSigner, HEADERS, messageOf, rsaSigner } from '../fakes/dkim-pair.ts';
+import { DKIM_RECORDS, HEADERS, messageOf, rsaSigner, serviceSigner } from '../fakes/dkim-pair.ts';
 
 const PYTHON = '/usr/bin/python3';
 const OPENDKIM = '/usr/sbin/opendkim';
@@ -35,7 +35,7 @@ for text in given["messages"]:
 json.dump(verdicts, sys.stdout)
 `;
 
-const hasDkimpy = canRun(PYTHON, ['-c', 'import dkim, nacl']);
+const hasDkimpy = canRun(PYTHON, ['-c', 'import dkim']);
 const hasOpendkim = existsSync(OPENDKIM) && canRun(OPENDKIM, ['-V']);
 
 const AWKWARD_HEADERS = [
@@ -84,7 +84,7 @@ beforeAll(async () => {
     CASES.map(async ([, headers, body]) => {
       const { message, bodyOffset } = messageOf(headers, body);
       // The judges compare t= and x= with the real time.
-      const lines = await signMessage(message, bodyOffset, [rsaSigner, edSigner], {
+      const lines = await signMessage(message, bodyOffset, [rsaSigner, serviceSigner], {
         nowMs: systemClock.now() - 1000,
       });
       // As it arrives: SMTP's end of data closes a last line that was left open. (dkimpy and opendkim's test mode
@@ -94,7 +94,7 @@ beforeAll(async () => {
   );
 });
 
-describe(hasDkimpy ? 'dkimpy' : 'dkimpy (skipped: python3-dkim and python3-nacl are not installed)', () => {
+describe(hasDkimpy ? 'dkimpy' : 'dkimpy (skipped: python3-dkim is not installed)', () => {
   let verdicts: string[][] = [];
 
   beforeAll(async () => {
@@ -125,7 +125,7 @@ describe(hasDkimpy ? 'dkimpy' : 'dkimpy (skipped: python3-dkim and python3-nacl 
 
 describe(hasOpendkim ? 'opendkim' : 'opendkim (skipped: opendkim is not installed)', () => {
   let folder = '';
-  /** By case, the algorithms of the signatures that passed. */
+  /** By case, the domains of the signatures that passed. */
   let passed: string[][] = [];
 
   beforeAll(async () => {
@@ -150,7 +150,7 @@ describe(hasOpendkim ? 'opendkim' : 'opendkim (skipped: opendkim is not installe
       const said = await run(OPENDKIM, ['-v', '-v', '-x', conf, '-t', file], '');
       passed = [
         ...passed,
-        [...said.matchAll(/dkim=pass [^;]*header\.a=([a-z0-9-]+)/g)].map((match) => match[1] ?? ''),
+        [...said.matchAll(/dkim=pass [^;]*header\.d=([a-z.]+)/g)].map((match) => match[1] ?? ''),
       ];
     }
   });
@@ -162,7 +162,7 @@ describe(hasOpendkim ? 'opendkim' : 'opendkim (skipped: opendkim is not installe
   it.skipIf(!hasOpendkim).each(CASES.map(([name], i) => ({ name, i })))(
     'verifies both signatures over $name',
     ({ i }) => {
-      expect(passed[i]).toEqual(['rsa-sha256', 'ed25519-sha256']);
+      expect(passed[i]).toEqual(['example.com', 'svc.example.net']);
     },
   );
 

@@ -336,7 +336,6 @@ describe('a complaint with a Message-ID alone', () => {
       domain,
       selector: 'fbl',
       privateKey: provider.privateKey,
-      algorithm: 'rsa-sha256',
     });
     const bodyOffset = bytes.indexOf('\r\n\r\n') + 4;
     const header = await signMessage(bytes, bodyOffset, [signer], { nowMs: clock.now() });

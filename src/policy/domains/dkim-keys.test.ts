@@ -15,7 +15,6 @@ describe('generateDkimKeyPair', () => {
       domain: 'example.com',
       selector: 'a',
       privateKey,
-      algorithm: 'rsa-sha256',
     });
     const message = Buffer.from('From: a@example.com\r\n\r\nx\r\n');
     expect((await signMessage(message, 23, [signer], { nowMs: 0 })).length).toBeGreaterThan(400);

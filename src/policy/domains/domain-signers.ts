@@ -82,9 +82,7 @@ export function createDomainSigners(
     const key = domain.keys.find((each) => each.role === 'active');
     if (key === undefined) throw new Error('it has no active key');
     const privateKey = loadPrivateKey(sealer.open(key.privateSealed, DKIM_SEAL));
-    return [
-      createDkimSigner({ domain: domain.name, selector: key.selector, privateKey, algorithm: 'rsa-sha256' }),
-    ];
+    return [createDkimSigner({ domain: domain.name, selector: key.selector, privateKey })];
   }
 }
 

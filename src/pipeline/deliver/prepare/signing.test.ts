@@ -12,7 +12,6 @@ const next = createDkimSigner({
   domain: 'example.com',
   selector: 'pr2',
   privateKey: rsa.privateKey,
-  algorithm: 'rsa-sha256',
 });
 const HELD = { kind: 'held', category: 'domain_not_verified', detail: 'no longer registered' } as const;
 

@@ -119,9 +119,8 @@ function areSame(some: readonly DkimSigner[], others: readonly DkimSigner[]): bo
     some.every((one, i) => {
       const other = others[i];
       if (other === undefined || one === other) return one === other;
-      const { domain, selector, algorithm, privateKey } = other;
-      if (one.domain !== domain || one.selector !== selector || one.algorithm !== algorithm) return false;
-      return one.privateKey.equals(privateKey);
+      const { domain, selector, privateKey } = other;
+      return one.domain === domain && one.selector === selector && one.privateKey.equals(privateKey);
     })
   );
 }
