@@ -796,17 +796,6 @@ describe('what must not be reached', () => {
     expect(outcome).toMatchObject({ detail: expect.stringContaining('ECONNREFUSED 127.0.0.1:9') });
   });
 
-  it('includes our own ports on this machine, even where its network is listed', async () => {
-    const client = guarded({ ownPorts: [port] });
-    for (const host of ['hook.test', '127.0.0.1', 'localhost', '127.9.9.9']) {
-      expect(await client.post(`http://${host}:${port}/`, { body: '', allowHttp: 'always' })).toMatchObject({
-        kind: 'blocked',
-        detail: FORBIDDEN,
-      });
-    }
-    expect(connections).toBe(0);
-  });
-
   it('includes plain HTTP unless allowed, to a listed network or at all', async () => {
     const client = guarded();
     const post = (url: string, allowHttp: 'never' | 'listed-networks' | 'always') =>

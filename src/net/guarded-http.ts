@@ -6,7 +6,6 @@
  * server had closed is replaced once, so a request may be sent twice.
  */
 import type { Clock } from '../lib/clock.ts';
-import { ownAddresses } from '../lib/own-addresses.ts';
 import type { AddressCheck } from './address-filter.ts';
 import {
   type AllowHttp,
@@ -76,8 +75,6 @@ export interface GuardedHttp {
 }
 
 export interface GuardedHttpOptions {
-  /** Our own ports, which no call may reach at an address of this machine. */
-  ownPorts?: readonly number[];
   /** PEM certificates to trust instead of the built-in authorities. */
   ca?: readonly string[];
   /** Idle connections are closed after this. Default 15,000. */
@@ -105,7 +102,7 @@ export function createGuardedHttp(
   options: GuardedHttpOptions = {},
 ): GuardedHttp {
   const { clock, resolver, filter } = deps;
-  const { ownPorts = [], ca, idleMs = 15_000 } = options;
+  const { ca, idleMs = 15_000 } = options;
   const pool = createConnectionPool({ perAddress: MAX_PER_ADDRESS, idleMs, keepAlive: true, ca });
 
   async function call(
@@ -236,8 +233,7 @@ export function createGuardedHttp(
   function refusalOf(address: string, url: CheckedUrl, allowHttp: AllowHttp): string | undefined {
     const verdict = filter.check(address);
     if (!verdict.allowed) return FORBIDDEN;
-    if (!url.isTls && allowHttp !== 'always' && !verdict.listed) return NEEDS_TLS;
-    return ownPorts.includes(url.port) && isThisMachine(address) ? FORBIDDEN : undefined;
+    return !url.isTls && allowHttp !== 'always' && !verdict.listed ? NEEDS_TLS : undefined;
   }
 
   function outcomeOf(answer: HttpAnswer): HttpOutcome {
@@ -275,11 +271,6 @@ export function createGuardedHttp(
       }
     },
   };
-}
-
-function isThisMachine(address: string): boolean {
-  if (/^(127\.|0\.|::1?$|::ffff:)/.test(address)) return true;
-  return ownAddresses().some((own) => own.address === address);
 }
 
 function withoutOurs(headers: Readonly<Record<string, string>>): Record<string, string> {

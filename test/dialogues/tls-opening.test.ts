@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createLoggers } from '../../src/lib/log.ts';
 import { createVirtualClock, type VirtualClock } from '../../src/lib/virtual-clock.ts';
 import type { Endpoint } from '../../src/pipeline/deliver/tls/endpoint.ts';
-import { createOpener, type OpenWish } from '../../src/pipeline/deliver/tls/opener.ts';
+import { createOpener } from '../../src/pipeline/deliver/tls/opener.ts';
 import { relayTlsPlan, type TlsPlan } from '../../src/pipeline/deliver/tls/plan.ts';
 import type { EgressMemory } from '../../src/policy/limits/shaping/egress-memory.ts';
 import { createTlsContexts } from '../../src/smtp/client-tls.ts';
@@ -54,8 +54,8 @@ function opener(clock: VirtualClock, egressMemory: EgressMemory = createEgressFa
     counted,
     ...made,
     /** Opens and closes; the protocol of TLS, 'clear', or how it failed. */
-    async how(port: number, plan = OPPORTUNISTIC, wish: Partial<OpenWish> = {}) {
-      const result = await made.open(endpoint(port, plan), { signal: new AbortController().signal, ...wish });
+    async how(port: number, plan = OPPORTUNISTIC) {
+      const result = await made.open(endpoint(port, plan), { signal: new AbortController().signal });
       if (result.kind === 'failed') return `${result.stage}: ${result.reason}`;
       const { tls } = result.session;
       result.session.destroy();
@@ -220,7 +220,6 @@ describe('where the handshake breaks', () => {
     for (const mode of ['required', 'verified'] as const) {
       expect(await tried.how(mx.port, { ...OPPORTUNISTIC, mode })).toMatch(/^tls: /);
     }
-    expect(await tried.how(mx.port, OPPORTUNISTIC, { tlsRequired: true })).toMatch(/^tls: /);
     expect(await tried.how(mx.port, relayTlsPlan('required'))).toMatch(/^tls: /);
     expect(mx.connections.every(({ commands }) => !commands.some((line) => line.startsWith('MAIL')))).toBe(
       true,
@@ -343,16 +342,15 @@ describe.each(Object.entries(FAULTS))('%s', (name, fault) => {
     open.push(mx);
     const clock = createVirtualClock();
     const tried = opener(clock);
-    const ways: [TlsPlan, Partial<OpenWish>][] = [
-      [{ ...OPPORTUNISTIC, mode: 'required' }, {}],
-      [{ ...OPPORTUNISTIC, mode: 'verified' }, {}],
-      [{ ...OPPORTUNISTIC, mode: 'dane', dane: { records: [], names: [] } }, {}],
-      [OPPORTUNISTIC, { tlsRequired: true }],
-      [relayTlsPlan('verified'), {}],
+    const plans: TlsPlan[] = [
+      { ...OPPORTUNISTIC, mode: 'required' },
+      { ...OPPORTUNISTIC, mode: 'verified' },
+      { ...OPPORTUNISTIC, mode: 'dane', dane: { records: [], names: [] } },
+      relayTlsPlan('verified'),
     ];
-    for (const [plan, wish] of ways) {
+    for (const plan of plans) {
       for (let n = 0; n < 3; n++) {
-        expect(await impatiently(clock, tried.how(mx.port, plan, wish))).toMatch(/^(tls|starttls|ehlo): /);
+        expect(await impatiently(clock, tried.how(mx.port, plan))).toMatch(/^(tls|starttls|ehlo): /);
         await clock.advance(120_000);
       }
     }

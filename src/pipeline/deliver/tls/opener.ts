@@ -30,8 +30,6 @@ export interface OpenWish {
   heloName?: string | undefined;
   /** Called before each connection; one opening may make several. */
   connecting?: (() => void) | undefined;
-  /** TLS is required even if the plan does not (a limit of the path). */
-  tlsRequired?: boolean | undefined;
 }
 
 export interface Opener {
@@ -135,7 +133,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   };
 
   async function open(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult> {
-    const mode = modeFor(endpoint, wish);
+    const mode = modeFor(endpoint);
     if (mode === 'off') return counted(endpoint, await connect(endpoint, wish, { mode }));
     return mode === 'opportunistic' ? openAsOffered(endpoint, wish) : openSecure(endpoint, wish, mode);
   }
@@ -146,18 +144,15 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const first = await connect(endpoint, wish, { mode, small });
     const once = !isBrokenHandshake(first) || small || wish.signal.aborted;
     const result = once ? first : await connect(endpoint, wish, { mode, small: true });
-    return withAsked(endpoint, wish, ended(endpoint, result, small || !once));
+    return withAsked(endpoint, ended(endpoint, result, small || !once));
   }
 
   /** Adds who requires the TLS that failed. */
-  function withAsked(endpoint: Endpoint, wish: OpenWish, result: OpenResult): OpenResult {
+  function withAsked(endpoint: Endpoint, result: OpenResult): OpenResult {
     if (result.kind === 'open' || !isByTls(result)) return result;
     const { tls, host, recipientDomain } = endpoint;
     const asked =
-      askedBy(tls, host, recipientDomain) ||
-      (wish.tlsRequired === true
-        ? 'a limit of the path requires TLS (tls in shaping.json)'
-        : 'this server refused mail in the clear within the last week');
+      askedBy(tls, host, recipientDomain) || 'this server refused mail in the clear within the last week';
     return { ...result, asked };
   }
 
@@ -244,10 +239,10 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     if (days.get(key) !== today) days.set(key, today, now + DID_TLS_MS);
   }
 
-  function modeFor(endpoint: Endpoint, wish: OpenWish): TlsMode {
+  function modeFor(endpoint: Endpoint): TlsMode {
     const { mode } = endpoint.tls;
     if (mode !== 'opportunistic') return mode;
-    return wish.tlsRequired === true || demanded.get(keyOf(endpoint)) !== null ? 'required' : mode;
+    return demanded.get(keyOf(endpoint)) !== null ? 'required' : mode;
   }
 
   async function connect(
