@@ -139,21 +139,21 @@ export function createDnsLookup(
         trouble = `the DNS gives no usable answer for any domain (${reply.detail})`;
     });
   }
+}
 
-  function foundAnswer(records: DnsRecord[], aliasTtlSeconds: number, secure: boolean): Kept {
-    const ttl = records.reduce((least, record) => Math.min(least, record.ttlSeconds), aliasTtlSeconds);
-    const ttlSeconds = clamp(ttl, FOUND_SECONDS);
-    return { kind: 'found', records, ttlSeconds, resolverTtlSeconds: ttl, secure };
-  }
+function foundAnswer(records: DnsRecord[], aliasTtlSeconds: number, secure: boolean): Kept {
+  const ttl = records.reduce((least, record) => Math.min(least, record.ttlSeconds), aliasTtlSeconds);
+  const ttlSeconds = clamp(ttl, FOUND_SECONDS);
+  return { kind: 'found', records, ttlSeconds, resolverTtlSeconds: ttl, secure };
+}
 
-  function negativeAnswer(message: DnsMessage, aliasTtlSeconds: number, secure: boolean): Kept {
-    // RFC 2308 §5: the lesser of the SOA's own TTL and its minimum field.
-    const soa = message.authority.find((record) => record.type === 'SOA');
-    const ttl = soa?.type === 'SOA' ? Math.min(soa.ttlSeconds, soa.minimumSeconds, aliasTtlSeconds) : 0;
-    const kind = message.responseCode === responseCodes.nameError ? 'no-name' : 'no-data';
-    const ttlSeconds = clamp(ttl, NEGATIVE_SECONDS);
-    return { kind, ttlSeconds, ...(soa === undefined ? {} : { resolverTtlSeconds: ttl }), secure };
-  }
+function negativeAnswer(message: DnsMessage, aliasTtlSeconds: number, secure: boolean): Kept {
+  // RFC 2308 §5: the lesser of the SOA's own TTL and its minimum field.
+  const soa = message.authority.find((record) => record.type === 'SOA');
+  const ttl = soa?.type === 'SOA' ? Math.min(soa.ttlSeconds, soa.minimumSeconds, aliasTtlSeconds) : 0;
+  const kind = message.responseCode === responseCodes.nameError ? 'no-name' : 'no-data';
+  const ttlSeconds = clamp(ttl, NEGATIVE_SECONDS);
+  return { kind, ttlSeconds, ...(soa === undefined ? {} : { resolverTtlSeconds: ttl }), secure };
 }
 
 function broken(detail: string): Failure {
