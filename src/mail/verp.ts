@@ -36,10 +36,10 @@ type TokenRefusal =
   | 'forged';
 
 type ParsedReturnPath =
-  | { ok: true; purpose: ReturnPathPurpose; id: number | bigint; keyId: number }
+  | { ok: true; purpose: ReturnPathPurpose; id: number | bigint }
   | { ok: false; reason: TokenRefusal };
 
-type ParsedRef = { ok: true; id: number | bigint; keyId: number } | { ok: false; reason: TokenRefusal };
+type ParsedRef = { ok: true; id: number | bigint } | { ok: false; reason: TokenRefusal };
 
 export interface ReturnPathTokens {
   /**
@@ -99,15 +99,14 @@ export function createReturnPathTokens(keys: readonly ReturnPathKey[]): ReturnPa
     const id = text.slice(0, ID_DIGITS);
     const start = numberOf(id, 0, 2);
     if (start >>> 4 !== VERSION) return { ok: false, reason: 'unknown-version' };
-    const keyId = start & 0x0f;
-    const keysOfId = byId.get(keyId);
+    const keysOfId = byId.get(start & 0x0f);
     if (keysOfId === undefined) return { ok: false, reason: 'unknown-key' };
     const given = Buffer.from(text.slice(ID_DIGITS + 1), 'latin1');
     const isOurs = keysOfId.some((key) =>
       timingSafeEqual(Buffer.from(macOf(key, letter, id), 'latin1'), given),
     );
     if (!isOurs) return { ok: false, reason: 'forged' };
-    return { ok: true, id: deliveryIdOf(id), keyId };
+    return { ok: true, id: deliveryIdOf(id) };
   };
 
   return {
@@ -120,7 +119,7 @@ export function createReturnPathTokens(keys: readonly ReturnPathKey[]): ReturnPa
       const purpose = folded[0] as string;
       if (!isPurpose(purpose)) return { ok: false, reason: 'not-a-token' };
       const read = readSignedId(purpose, folded.slice(2));
-      return read.ok ? { ok: true, purpose, id: read.id, keyId: read.keyId } : read;
+      return read.ok ? { ok: true, purpose, id: read.id } : read;
     },
     parseRef(value) {
       // Far longer than any reference with blanks around it.

@@ -59,7 +59,6 @@ describe('the order of hosts', () => {
     expect(result).toEqual({
       kind: 'hosts',
       secure: false,
-      ttlSeconds: 300,
       hosts: [
         { name: 'a.example.com', preference: 10, addresses: PUBLIC, secure: false },
         { name: 'b.example.com', preference: 20, addresses: PUBLIC, secure: false },

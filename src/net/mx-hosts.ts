@@ -27,8 +27,6 @@ export type MxHosts =
       hosts: MxHost[];
       /** The MX answer was DNSSEC-validated. */
       secure: boolean;
-      /** How long the MX answer is valid. */
-      ttlSeconds: number;
     }
   /** The domain says that it receives no mail. */
   | { kind: 'null-mx' }
@@ -107,7 +105,7 @@ export async function resolveMxHosts(
       lookup.kind === 'usable' && lookup.host.preference < ownAt ? lookup.host : [],
     );
     if (hosts.length > 0) {
-      return { kind: 'hosts', hosts, secure: answer.secure, ttlSeconds: answer.ttlSeconds };
+      return { kind: 'hosts', hosts, secure: answer.secure };
     }
     dead.push(...lookups);
     if (ownAt < Number.POSITIVE_INFINITY) break;

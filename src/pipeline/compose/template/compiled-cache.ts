@@ -8,8 +8,6 @@ import type { CompiledTemplate } from './template.ts';
 interface CompiledCache {
   get(key: string): CompiledTemplate | undefined;
   set(key: string, template: CompiledTemplate): void;
-  /** The current content. */
-  size(): { templates: number; bytes: number };
 }
 
 const COMPILED_CACHE_LIMITS = { maxTemplates: 200, maxBytes: 32 * 1024 * 1024 };
@@ -38,6 +36,5 @@ export function createCompiledCache(limits = COMPILED_CACHE_LIMITS): CompiledCac
         bytes -= kept.shift()?.weight ?? bytes;
       kept.set(key, template);
     },
-    size: () => ({ templates: kept.size, bytes }),
   };
 }
