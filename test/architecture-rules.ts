@@ -173,12 +173,18 @@ export const AREAS: readonly Area[] = [
   { name: 'config', at: 'src/config.ts', may: [...BASE] },
   { name: 'config', at: 'src/config/', may: [...BASE] },
   { name: 'config', at: 'src/config-routing.ts', may: [...BASE] },
-  // pipeline/deliver: the probe of port 25.
+  // pipeline/deliver, for its probes: that of port 25.
   {
     name: 'checkup',
     at: 'src/checkup.ts',
-    may: ['config', 'policy/domains', 'pipeline/deliver', 'smtp', 'net', ...BASE],
+    may: ['checkup-probes', 'this-server', 'config', 'policy/domains', 'net', ...BASE],
   },
+  {
+    name: 'checkup-probes',
+    at: 'src/checkup-probes.ts',
+    may: ['this-server', 'config', 'policy/domains', 'pipeline/deliver', 'smtp', 'net', ...BASE],
+  },
+  { name: 'this-server', at: 'src/this-server.ts', may: ['config', 'policy/domains', 'net', ...BASE] },
   {
     name: 'preflight',
     at: 'src/preflight.ts',
