@@ -1,13 +1,14 @@
 /**
  * One connection to a mail server in memory: reads real SMTP bytes, answers by the plan and the current troubles of its
- * site (far-end.ts), late or never if they say so, and records what it accepted.
+ * site (far-end.ts), late or never if they say so. TLS is in far-end-line.ts; far-end-envelope.ts records for whom the
+ * messages are.
  */
-import type { Clock } from '../lib/clock.ts';
-import type { ReturnPathTokens } from '../mail/verp.ts';
+import { createEnvelope, type EnvelopeDeps } from './far-end-envelope.ts';
+import { createLine, type LineDeps } from './far-end-line.ts';
 import type { ClientHalf, ServerHalf } from './network.ts';
 import type { Dice } from './seeded.ts';
 import { REFUSALS, type Refusal, TLS_TROUBLES, type Trouble, type TroubleKind } from './troubles.ts';
-import type { OpenConnection, Wire, WireTransaction } from './wire.ts';
+import type { OpenConnection, WireTransaction } from './wire.ts';
 
 export interface SitePlan {
   name: string;
@@ -47,48 +48,10 @@ export interface Site {
   isNew(source: string, address: string): boolean;
 }
 
-/** The far end's half of a connection after STARTTLS, in clear text inside. */
-export interface SecureHalf {
-  /** Bytes as they come over the network. */
-  received(bytes: Buffer): void;
-  say(text: string): void;
-  hangUp(how: 'end' | 'reset'): void;
-  gone(): void;
-}
-
-export interface FarEndDeps {
-  clock: Clock;
+export interface FarEndDeps extends EnvelopeDeps, LineDeps {
   dice: Dice;
-  wire: Wire;
-  tokens: ReturnPathTokens;
   /** A message was taken, with its bytes. */
   took?(transaction: WireTransaction, message: string): void;
-  /** The delivery of a message to an address, for transactions with several; if absent, there are none. */
-  deliveryOf?(messageSeq: number, address: string): number;
-  /** Makes the TLS side of a connection; if absent, no site may offer TLS. */
-  secureHalf?(client: ClientHalf, heard: { secured(): void; data(bytes: Buffer): void }): SecureHalf;
-  /** Told how a TLS handshake ended at a site. */
-  tls?(site: string, how: TlsEnd): void;
-}
-
-/** `definite`: after two of these in a row, a host with which TLS did not work recently gets mail without TLS for a day. */
-export type TlsEnd = 'secure' | 'fault' | 'definite';
-
-/** A fatal alert: handshake_failure (RFC 8446 §6.2). */
-const HANDSHAKE_FAILURE = '\x15\x03\x01\x00\x02\x02\x28';
-
-/** What MAIL began. */
-interface Envelope {
-  /** The delivery of its return path, or the message whose copies go together. */
-  of: { deliveryId: number } | { messageSeq: number };
-  atMs: number;
-  /** MAIL was refused; `blamesPath`: because of the sender's address or connection. */
-  refused: boolean;
-  blamesPath: boolean;
-  /** Known to the wire, although its recipient is not yet. */
-  told: WireTransaction | null;
-  /** Of the recipients that were accepted. */
-  accepted: WireTransaction[];
 }
 
 /** Answers on one connection to a site. */
@@ -99,36 +62,25 @@ export function serveConnection(
   deps: FarEndDeps,
 ): ServerHalf {
   const { plan, trouble, strikes, isTooFast, isNew } = site;
-  const { clock, dice, wire, tokens } = deps;
+  const { clock, dice, wire } = deps;
   const { weight = 1 } = plan;
   const input = createInput();
+  const line = createLine(client, plan.name, deps, heard);
+  const { say, flush } = line;
+  const envelope = createEnvelope(deps, connection, line.isSecure);
   let byBdat = false;
   /** Its replies no longer match the commands, so the client may not have understood them. */
   let outOfStep = false;
   let busy = false;
-  let now: Envelope | null = null;
   let arrivedMs = clock.monotonicMs();
-  const openedAtMs = arrivedMs;
-  let out = '';
-  let secure: SecureHalf | null = null;
-  let isSecure = false;
-  /**
-   * STARTTLS was answered with 220, but the handshake fails with an alert (`broken`) or gets no answer (`mute`).
-   */
-  let inHandshake: 'broken' | 'mute' | null = null;
   let loggedIn = false;
   wire.connect(connection);
   after(plan.latencyMs + (plan.setupMs ?? 0), greet);
 
   return {
-    received(bytes) {
-      if (secure === null) heard(bytes);
-      else secure.received(bytes);
-    },
+    received: line.received,
     gone() {
-      // A handshake without an answer ends when the client gives up.
-      if (inHandshake !== null) deps.tls?.(plan.name, 'fault');
-      secure?.gone();
+      line.gone();
       leave();
     },
     missed(bytes) {
@@ -138,13 +90,9 @@ export function serveConnection(
   };
 
   function heard(bytes: Buffer): void {
-    if (inHandshake !== null) {
-      if (inHandshake === 'broken') client.say(HANDSHAKE_FAILURE);
-      return;
-    }
     input.add(bytes);
     arrivedMs = clock.monotonicMs();
-    if (!busy) after(plan.latencyMs, work, now !== null || input.isMessage() ? weight : 1);
+    if (!busy) after(plan.latencyMs, work, envelope.isOpen() || input.isMessage() ? weight : 1);
   }
 
   function after(ms: number, next: () => void, times = 1): void {
@@ -156,33 +104,16 @@ export function serveConnection(
     });
   }
 
-  function flush(): void {
-    if (out === '') return;
-    if (secure === null) client.say(out);
-    else secure.say(out);
-    out = '';
-  }
-
-  function say(text: string): void {
-    out += `${text}\r\n`;
-  }
-
   function hangUp(text: string | null, how: 'end' | 'reset' = 'end'): void {
     if (text !== null) say(text);
     flush();
     leave();
-    if (secure === null) client[how]();
-    else secure.hangUp(how);
+    line.hangUp(how);
   }
 
-  /** For the client, input that was sent and not answered may have been accepted. */
   function leave(): void {
     wire.disconnect(connection);
-    let unread = now !== null && now.told === null ? now : null;
-    for (const [line] of input.clear().matchAll(/^(?:MAIL FROM|RCPT TO):<[^>]*>/gm)) {
-      if (line.startsWith('MAIL')) unread = plan.chunking === true ? envelopeOf(line) : null;
-      else if (unread !== null) wire.unread(transactionOf(unread, addressOf(line)));
-    }
+    envelope.leave(input.clear(), arrivedMs, plan.chunking === true);
   }
 
   function greet() {
@@ -207,8 +138,8 @@ export function serveConnection(
     if (client.isOpen) flush();
   }
 
-  function onCommand(line: string) {
-    const verb = line.slice(0, 4).toUpperCase();
+  function onCommand(command: string) {
+    const verb = command.slice(0, 4).toUpperCase();
     switch (verb) {
       case 'EHLO':
         return say(
@@ -220,20 +151,20 @@ export function serveConnection(
         loggedIn = trouble('login-refused') === null;
         return say(loggedIn ? '235 2.7.0 ok' : '535 5.7.8 Authentication credentials invalid');
       case 'MAIL':
-        return onMail(line);
+        return onMail(command);
       case 'RCPT':
-        return onRcpt(line);
+        return onRcpt(command);
       case 'DATA':
-        if (now === null || now.accepted.length === 0) return say('503 5.5.1 no valid recipients');
+        if (envelope.accepted() === 0) return say('503 5.5.1 no valid recipients');
         if (strikes('drops-in-data')) return hangUp(null, 'reset');
         input.expectBody();
         byBdat = false;
         return say('354 go ahead');
       case 'BDAT':
-        input.expectChunk(Number(line.split(' ')[1]));
+        input.expectChunk(Number(command.split(' ')[1]));
         return;
       case 'RSET':
-        now = null;
+        envelope.forget();
         return say('250 2.0.0 forgotten');
       case 'QUIT':
         return hangUp('221 2.0.0 bye');
@@ -247,7 +178,7 @@ export function serveConnection(
     return [
       ...(plan.pipelining ? ['PIPELINING'] : []),
       ...(plan.chunking === true ? ['CHUNKING'] : []),
-      ...(tls && !isSecure ? ['STARTTLS'] : []),
+      ...(tls && !line.isSecure() ? ['STARTTLS'] : []),
       ...(plan.login === true ? ['AUTH PLAIN'] : []),
     ];
   }
@@ -266,131 +197,69 @@ export function serveConnection(
         return say('454 4.7.0 TLS not available due to temporary reason');
       case 'tls-broken':
         deps.tls?.(plan.name, 'definite');
-        say('220 2.0.0 ready');
-        flush();
-        inHandshake = 'broken';
-        return;
+        return line.failHandshake('broken');
       case 'tls-mute':
-        say('220 2.0.0 ready');
-        flush();
-        inHandshake = 'mute';
-        return;
+        return line.failHandshake('mute');
       default:
     }
-    say('220 2.0.0 ready');
-    flush();
     input.clear();
-    if (deps.secureHalf === undefined) throw new Error(`${plan.name} offers TLS, and nothing here does it`);
-    secure = deps.secureHalf(client, {
-      secured() {
-        isSecure = true;
-        deps.tls?.(plan.name, meets === 'tls-dies' ? 'fault' : 'secure');
-        if (meets === 'tls-dies') hangUp(null, 'reset');
-      },
-      data: heard,
+    line.startTls(() => {
+      deps.tls?.(plan.name, meets === 'tls-dies' ? 'fault' : 'secure');
+      if (meets === 'tls-dies') hangUp(null, 'reset');
     });
   }
 
-  function onMail(line: string) {
+  function onMail(command: string) {
     if (plan.login === true && !loggedIn) return say('530 5.7.0 Authentication required');
-    const envelope = envelopeOf(line);
-    now = envelope;
-    wire.begin(connection);
-    if ('deliveryId' in envelope.of) {
-      envelope.told = transactionOf(envelope, null);
-      wire.envelope(envelope.told);
-    }
+    envelope.begin(command, arrivedMs);
     const few = trouble('few-messages');
     if (few !== null && connection.messages > few.most) {
-      refuseMail(envelope, REFUSALS['few-messages']);
+      refuseMail(REFUSALS['few-messages']);
       return hangUp(null);
     }
     const slow = trouble('slow-down');
-    if (slow !== null && isTooFast(slow.most)) return refuseMail(envelope, REFUSALS['slow-down']);
-    if (trouble('blocklisted') !== null) return refuseMail(envelope, REFUSALS.blocklisted);
+    if (slow !== null && isTooFast(slow.most)) return refuseMail(REFUSALS['slow-down']);
+    if (trouble('blocklisted') !== null) return refuseMail(REFUSALS.blocklisted);
     say('250 2.1.0 ok');
   }
 
-  function refuseMail(envelope: Envelope, { text, about }: Refusal): void {
-    envelope.refused = true;
-    envelope.blamesPath = about === 'path';
-    if (envelope.told !== null) envelope.told.blamedPath = envelope.blamesPath;
+  function refuseMail({ text, about }: Refusal): void {
+    envelope.refuse(about === 'path');
     say(text);
   }
 
-  function envelopeOf(line: string): Envelope {
-    const local = /<([^<>@]*)@/.exec(line)?.[1] ?? '';
-    const token = tokens.parse(local);
-    if (!token.ok || typeof token.id !== 'number') throw new Error(`not a return path of ours: ${line}`);
-    return {
-      of: token.purpose === 'g' ? { messageSeq: token.id } : { deliveryId: token.id },
-      ...{ atMs: arrivedMs, refused: false, blamesPath: false, told: null, accepted: [] },
+  function onRcpt(command: string) {
+    const transaction = envelope.recipient(command);
+    if (transaction === null) return say('503 5.5.1 MAIL first');
+    const address = transaction.address ?? '';
+    const refuse = ({ text, about }: Refusal): void => {
+      transaction.blamedPath = about === 'path';
+      say(text);
     };
-  }
-
-  function transactionOf({ of, atMs, blamesPath }: Envelope, address: string | null): WireTransaction {
-    return {
-      deliveryId: 'deliveryId' in of ? of.deliveryId : deliveryOf(of.messageSeq, address ?? ''),
-      address,
-      site: plan.name,
-      source: connection.source,
-      process: connection.process,
-      atMs,
-      bodyAtMs: null,
-      messageId: null,
-      takenAtMs: null,
-      confirmedAtMs: null,
-      blamedPath: blamesPath,
-      secure: isSecure,
-      openedAtMs,
-    };
-  }
-
-  function deliveryOf(messageSeq: number, address: string): number {
-    if (deps.deliveryOf === undefined) throw new Error('several copies go together, and nothing names them');
-    return deps.deliveryOf(messageSeq, address);
-  }
-
-  function onRcpt(line: string) {
-    if (now === null) return say('503 5.5.1 MAIL first');
-    const address = addressOf(line);
-    const transaction = now.told ?? transactionOf(now, address);
-    transaction.address = address;
-    if (now.told === null) wire.envelope(transaction);
-    now.told = null;
-    if (now.refused) return say('503 5.5.1 MAIL first');
     const few = trouble('few-recipients');
-    if (few !== null && now.accepted.length >= few.most) return refuse(REFUSALS['few-recipients']);
+    if (few !== null && envelope.accepted() >= few.most) return refuse(REFUSALS['few-recipients']);
     const unknown = trouble('unknown-users');
     if (unknown !== null && shareOf(address) < unknown.share) return refuse(REFUSALS['unknown-users']);
     const full = trouble('full-mailboxes');
     if (full !== null && shareOf(address) > 1 - full.share) return refuse(REFUSALS['full-mailboxes']);
     if (strikes('lookup-failures')) return refuse(REFUSALS['lookup-failures']);
     if (trouble('greylists') !== null && isNew(connection.source, address)) return refuse(REFUSALS.greylists);
-    now.accepted.push(transaction);
+    envelope.accept(transaction);
     say('250 2.1.5 ok');
-
-    function refuse({ text, about }: Refusal): void {
-      transaction.blamedPath = about === 'path';
-      say(text);
-    }
   }
 
   function onChunk(octets: string) {
-    if (now === null || now.accepted.length === 0) return say('503 5.5.1 no valid recipients');
+    if (envelope.accepted() === 0) return say('503 5.5.1 no valid recipients');
     byBdat = true;
     if (!strikes('bdat-refused')) return onMessage(octets);
-    now = null;
+    envelope.forget();
     outOfStep = true;
     say('502 5.5.1 BDAT not implemented');
   }
 
   function onMessage(text: string) {
-    const copies = now?.accepted ?? [];
+    const copies = envelope.end(text);
     if (copies.length === 0) return say('503 5.5.1 RCPT first');
-    now = null;
-    const messageId = /^message-id:\s*<([^<>]*)>/im.exec(text)?.[1] ?? '';
-    for (const copy of copies) Object.assign(copy, { messageId, bodyAtMs: clock.monotonicMs() });
     if (strikes('drops-after-dot')) {
       if (dice.chance(0.5)) take(copies, text);
       return hangUp(null, dice.chance(0.5) ? 'end' : 'reset');
@@ -474,10 +343,6 @@ function createInput() {
     input = input.slice(octets + end);
     return text;
   }
-}
-
-function addressOf(line: string): string {
-  return /<([^<>]*)>/.exec(line)?.[1] ?? '';
 }
 
 /** A number from 0 to 1, always the same for one address. */

@@ -10,8 +10,6 @@ export interface WireTransaction {
   address: string | null;
   site: string;
   source: string;
-  /** Which process sent it, 1 = the first. */
-  process: number;
   /** Monotonic time at which MAIL arrived. */
   atMs: number;
   /** When the whole message had arrived; null = it never did: an envelope alone may still be withdrawn. */
@@ -33,6 +31,7 @@ export interface WireTransaction {
 export interface OpenConnection {
   site: string;
   source: string;
+  /** Which process opened it, 1 = the first. */
   process: number;
   messages: number;
 }

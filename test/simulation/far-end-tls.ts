@@ -4,7 +4,7 @@
  */
 import { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
-import type { SecureHalf } from '../../src/simulation/far-end-connection.ts';
+import type { SecureHalf } from '../../src/simulation/far-end-line.ts';
 import type { ClientHalf } from '../../src/simulation/network.ts';
 import { createTestCa } from '../fakes/test-certificates.ts';
 

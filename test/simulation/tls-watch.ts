@@ -4,7 +4,7 @@
  * for ten minutes, which is remembered for an hour at most. One fault is forgotten. Given what far ends saw; leaves sentences.
  */
 import type { Clock } from '../../src/lib/clock.ts';
-import type { TlsEnd } from '../../src/simulation/far-end-connection.ts';
+import type { TlsEnd } from '../../src/simulation/far-end-line.ts';
 import type { WireTransaction } from '../../src/simulation/wire.ts';
 
 export interface TlsWatch {
