@@ -54,6 +54,12 @@ function temporaryPlace(): string {
   return tmpdir();
 }
 
+/** Whole servers, which make keys for every domain: a few pairs serve all of them. */
+export const sharedKeys = {
+  globalSetup: ['test/fakes/rsa-keys.ts'],
+  setupFiles: ['test/fakes/shared-rsa-keys.ts'],
+};
+
 export default defineConfig({
   test: {
     maxWorkers,
@@ -68,7 +74,7 @@ export default defineConfig({
           exclude: ['src/store/**', ...parts],
         },
       },
-      { test: { ...common, name: 'parts', include: parts } },
+      { test: { ...common, ...sharedKeys, name: 'parts', include: parts } },
       {
         test: {
           ...common,
@@ -96,6 +102,7 @@ export default defineConfig({
       {
         test: {
           ...common,
+          ...sharedKeys,
           // A process for each file: whole servers and what a test leaves of them in memory go with it.
           isolate: true,
           name: 'system',

@@ -4,7 +4,7 @@
  * others.
  */
 import { defineConfig } from 'vitest/config';
-import { common, maxWorkers } from '../../vitest.config.ts';
+import { common, maxWorkers, sharedKeys } from '../../vitest.config.ts';
 
 /** About files of SQLite, about what no store takes part in, or a hundred servers' worth of work. */
 const OTHERS = [
@@ -28,7 +28,8 @@ export default defineConfig({
     name: 'scenarios on postgres',
     include: ['test/scenarios/**/*.test.ts', 'test/postgres/**/*.test.ts'],
     exclude: OTHERS,
-    globalSetup: ['src/store/postgres/test-server.ts'],
+    globalSetup: [...sharedKeys.globalSetup, 'src/store/postgres/test-server.ts'],
+    setupFiles: sharedKeys.setupFiles,
     isolate: true,
     maxWorkers,
     testTimeout: 180_000,
