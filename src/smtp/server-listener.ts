@@ -60,7 +60,7 @@ interface SmtpPortsOptions {
   dsn?: boolean;
 }
 
-/** A network that lost a place takes none for so long, or those that connect again at once would leave no time to anybody. */
+/** A network that lost a place takes none for this time, or those that connect again at once would leave no time to anybody. */
 const LOST_MS = 30_000;
 
 /** Nothing listens before `start()`, which rejects if a port is in use. */

@@ -116,6 +116,11 @@ export function describeTemplates({ store, reopen }: Suite): void {
       expect(await list({ beforeId: newId() })).toEqual([]);
       expect(await list({ name: `t-${first}` })).toEqual([first]);
       expect(await list({ domains: [] })).toEqual([]);
+      const named = { name: `t-${first}`, limit: 10 };
+      expect(await store.templatesNamed({ ...named, domains: ['example.com'] })).toMatchObject([
+        { id: first },
+      ]);
+      expect(await store.templatesNamed({ ...named, domains: ['example.org'] })).toEqual([]);
     });
 
     it('are found, changed and removed within the given domains only', async () => {
