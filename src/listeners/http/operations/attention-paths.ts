@@ -1,6 +1,7 @@
 /** Items of `GET /attention` of paths that take no mail: sites and relays, at this node and at others. */
 import { isRelaySite, relayOfSite, siteOfRelay } from '../../../model/route.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
+import type { RelayState } from '../../../pipeline/deliver/routing/relay-health.ts';
 import { siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingCount } from '../../../store/topics/queue.ts';
@@ -185,8 +186,24 @@ export async function relayItems(
   return relays.map((state) => relayItem(state, since(siteOfRelay(state.relay)), now));
 }
 
+const UNREACHED =
+  'Check its host and port (key `route`), and whether a firewall lets this machine connect there (often 587 where 25 is closed).';
+const NOT_GREETED =
+  'It answers, but not as a relay that takes mail of this server: ask its provider about this address.';
+const NOT_SECURE =
+  'Check its certificate and port (key `route`), and the clock of this machine: `postrider doctor` says which.';
+const RELAY_FIXES: Readonly<Record<RelayState['at'], string>> = {
+  connect: UNREACHED,
+  banner: NOT_GREETED,
+  ehlo: NOT_GREETED,
+  starttls: NOT_SECURE,
+  tls: NOT_SECURE,
+  auth: 'Correct its user name and password (key `route`), then restart this server; `postrider doctor` tries them.',
+  mail: 'It refuses the mail: ask its provider about this account, its limits, and the senders that it takes.',
+};
+
 function relayItem(
-  { relay, why, until, failures }: ReturnType<Traffic['relays']>[number],
+  { relay, at, why, until, failures }: RelayState,
   since: number | null,
   now: number,
 ): AttentionItem {
@@ -196,7 +213,7 @@ function relayItem(
     Message: sentence(
       `The relay ${relay} failed ${failures === 1 ? 'once' : `${failures} times`}: ${why.slice(0, SHOWN_REPLY)}`,
     ),
-    Fix: 'Check its address and login (key `route`), its certificate and limits, and that it lets this server in. Other relays of the list are used meanwhile, where there are any.',
+    Fix: `${RELAY_FIXES[at]} Other relays of the list are used meanwhile, where there are any.`,
     ...{
       Since: isoTimeOrNull(since),
       Until: ahead(until, now),

@@ -133,7 +133,7 @@ async function domainStatus(status: 'Failing' | 'Verified'): Promise<void> {
   });
 }
 const relayFails = () =>
-  world.relays.push({ relay: RELAY, failures: 3, why: '535 no', until: clock.now(), refuses: true });
+  world.relays.push({ relay: RELAY, failures: 3, at: 'auth', why: '535 no', until: clock.now() });
 const brokenStore = { name: 'store', ok: false, detail: 'the disk is full' };
 
 const KINDS: readonly [what: string, begin: () => unknown, end: () => unknown, told: string][] = [

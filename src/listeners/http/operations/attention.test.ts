@@ -12,7 +12,7 @@ const HOUR = 3_600_000;
 const clock = createManualClock();
 const problems: ServerProblem[] = [];
 const relays = [
-  { relay: 'mail.example.net:587', failures: 3, why: '535 no', until: clock.now(), refuses: true },
+  { relay: 'mail.example.net:587', failures: 3, at: 'auth' as const, why: '535 no', until: clock.now() },
 ];
 const warmups = [
   {
@@ -99,7 +99,7 @@ it('tells operators of relays that fail and warm-ups that are used up', async ()
       Kind: 'relay',
       Severity: 'Failing',
       Subject: 'mail.example.net:587',
-      Fix: expect.stringContaining('(key `route`)'),
+      Fix: expect.stringContaining('Correct its user name and password (key `route`)'),
       Command: expect.stringContaining('queue try'),
     },
     { Kind: 'warm-up', Severity: 'Warning', Subject: 'new google' },

@@ -4,7 +4,13 @@ import { relaysAsTried } from './relay-times.ts';
 import type { PathRef, PathSnapshot } from './state.ts';
 
 const NOW = 1_790_000_000_000;
-const failing = (until: number) => ({ relay: 'r.test:25', failures: 1, until, why: 'no', refuses: false });
+const failing = (until: number) => ({
+  relay: 'r.test:25',
+  failures: 1,
+  until,
+  at: 'connect' as const,
+  why: 'no',
+});
 const path = (site: string, waitsUntil: number | null): PathRef => ({
   ...{ key: `>${site}`, site, provider: null, domains: [], elsewhere: false, blocked: waitsUntil !== null },
   snapshot: () => ({ waitsUntil }) as PathSnapshot,

@@ -147,7 +147,7 @@ export function createConnectors(deps: {
       if (met.size < MESSAGES_TO_BLAME) return false;
     }
     suspects.delete(relay);
-    relays.failed(relay, refusal.why, true);
+    relays.failed(relay, 'mail', refusal.why);
     return egress.targets.some(
       (target) =>
         target.kind === 'mx' || (relayName(target) !== relay && !relays.passedOver(relayName(target))),
@@ -160,6 +160,7 @@ export function createConnectors(deps: {
     else if (result.reason !== 'aborted' && result.reason !== 'local')
       relays.failed(
         relayName(endpoint),
+        result.stage,
         `${result.stage}: ${result.reply === null ? result.detail : `${result.reply.code} ${result.reply.text}`}`,
       );
     return result;

@@ -19,7 +19,7 @@ describe('the health of relays', () => {
     expect(health.order([A, B, MX])).toEqual([A, B, MX]);
     const waits: number[] = [];
     for (let i = 0; i < 8; i++) {
-      health.failed('a.example:25', 'connect: refused');
+      health.failed('a.example:25', 'connect', 'connect: refused');
       expect(health.order([A, B, MX])).toEqual([B, MX, A]);
       const [state] = health.unhealthy();
       waits.push((state?.until ?? 0) - clock.now());
@@ -29,13 +29,13 @@ describe('the health of relays', () => {
     expect(waits.map((ms) => ms / 1000)).toEqual([30, 60, 120, 300, 600, 900, 900, 900]);
     health.connected('a.example:25');
     expect(health.unhealthy()).toEqual([]);
-    health.failed('a.example:25', 'again');
+    health.failed('a.example:25', 'connect', 'again');
     expect(health.unhealthy()).toMatchObject([{ relay: 'a.example:25', failures: 1, why: 'again' }]);
   });
 
   it('skips one no longer where the clock is set back meanwhile, nor less long where it is set forward', async () => {
     const { clock, health } = relays();
-    health.failed('a.example:25', 'refused');
+    health.failed('a.example:25', 'connect', 'refused');
     clock.jumpWallTo(clock.now() + 3_600_000);
     expect(health.order([A, B])).toEqual([B, A]);
     clock.jumpWallTo(clock.now() - 7_200_000);
@@ -46,7 +46,7 @@ describe('the health of relays', () => {
 
   it('lets one opening test it, and another where the first has no result within a minute', async () => {
     const { clock, health } = relays();
-    health.failed('a.example:25', 'refused');
+    health.failed('a.example:25', 'connect', 'refused');
     await clock.advance(30_000);
     expect(health.order([A, B])).toEqual([A, B]);
     expect(health.order([A, B])).toEqual([B, A]);
@@ -61,7 +61,7 @@ describe('the health of relays', () => {
 
   it('takes only an accepted message as a sign that one which refused works again', async () => {
     const { clock, health } = relays();
-    health.failed('a.example:25', '550 relay access denied', true);
+    health.failed('a.example:25', 'mail', '550 relay access denied');
     expect([health.passedOver('a.example:25'), health.halfOpen('a.example:25')]).toEqual([true, true]);
     await clock.advance(30_000);
     expect(health.order([A, B])).toEqual([A, B]);
@@ -75,32 +75,32 @@ describe('the health of relays', () => {
   it('is tried again at once by hand, and skipped for longer if that fails', () => {
     const { clock, health } = relays();
     expect(health.tryNow('a.example:25')).toBe(false);
-    health.failed('a.example:25', '535 wrong password', true);
+    health.failed('a.example:25', 'mail', '535 wrong password');
     expect(health.order([A, B])).toEqual([B, A]);
     expect(health.tryNow('a.example:25')).toBe(true);
     expect(health.order([A, B])).toEqual([A, B]);
-    health.failed('a.example:25', '535 wrong password', true);
+    health.failed('a.example:25', 'mail', '535 wrong password');
     expect(health.unhealthy()).toMatchObject([{ failures: 2, until: clock.now() + 60_000 }]);
   });
 
   it('counts the failures of openings that ran at the same time as one', () => {
     const { health } = relays();
-    for (let i = 0; i < 5; i++) health.failed('a.example:25', 'refused');
+    for (let i = 0; i < 5; i++) health.failed('a.example:25', 'connect', 'refused');
     expect(health.unhealthy()[0]?.failures).toBe(1);
   });
 
   it('leaves a list of failing relays in its order, and never empties one', () => {
     const { health } = relays();
-    for (const relay of ['a.example:25', 'b.example:25']) health.failed(relay, 'refused');
+    for (const relay of ['a.example:25', 'b.example:25']) health.failed(relay, 'connect', 'refused');
     expect(health.order([A, B])).toEqual([A, B]);
     expect(health.order([A])).toEqual([A]);
   });
 
   it('forgets failures that are more than six hours apart', async () => {
     const { clock, health } = relays();
-    health.failed('a.example:25', 'refused');
+    health.failed('a.example:25', 'connect', 'refused');
     await clock.advance(30_000 + 6 * 3_600_000 + 1);
-    health.failed('a.example:25', 'refused');
+    health.failed('a.example:25', 'connect', 'refused');
     expect(health.unhealthy()).toMatchObject([{ failures: 1 }]);
   });
 });
@@ -127,13 +127,13 @@ it('a relay that failed gets little time where another works, and its usual time
     return asked.splice(0);
   };
   expect(await find(A, B)).toEqual(['a.example', 'b.example']);
-  relays.failed('a.example:25', 'the TLS handshake took longer than 30 s');
+  relays.failed('a.example:25', 'connect', 'the TLS handshake took longer than 30 s');
   expect(await find(A, B)).toEqual(['b.example', 'a.example']);
   await clock.advance(30_000);
   expect(await find(A, B)).toEqual(['a.example test', 'b.example']);
   await clock.advance(60_000);
   expect(await find(A, MX)).toEqual(['a.example test', 'mx']);
-  relays.failed('b.example:25', 'refused');
+  relays.failed('b.example:25', 'connect', 'refused');
   await clock.advance(60_000);
   expect(await find(A, B)).toEqual(['a.example', 'b.example']);
   relays.connected('a.example:25');

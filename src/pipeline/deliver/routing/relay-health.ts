@@ -13,7 +13,11 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Route } from '../../../model/route.ts';
+import type { OpenStage } from '../../../smtp/client-types.ts';
 import { RELAY_WAITS } from '../../queue/retry-schedule.ts';
+
+/** Where a relay failed. At `mail` it answers and refuses: only a delivery shows that it works again. */
+export type RelayStage = OpenStage | 'mail';
 
 export interface RelayState {
   /** `host:port`. */
@@ -23,8 +27,7 @@ export interface RelayState {
   /** Skipped until then. */
   until: number;
   why: string;
-  /** It answers and refuses: only a delivery shows that it works again. */
-  refuses: boolean;
+  at: RelayStage;
 }
 
 type Target = Exclude<Route, { kind: 'sandbox' }>;
@@ -35,8 +38,8 @@ export interface RelayHealth {
    * it; for other callers it stays last until the result is known.
    */
   order(targets: readonly Target[]): readonly Target[];
-  /** It could not be connected to, or (`refuses`) it does not accept our mail. */
-  failed(relay: string, why: string, refuses?: boolean): void;
+  /** It could not be connected to, or does not accept our mail. */
+  failed(relay: string, at: RelayStage, why: string): void;
   /** It accepted a connection. */
   connected(relay: string): void;
   /** It accepted a message. */
@@ -87,7 +90,7 @@ export function createRelayHealth(clock: Clock): RelayHealth {
         ? targets
         : [...targets.filter((target) => !passed.includes(target)), ...passed];
     },
-    failed(relay, why, refuses = false) {
+    failed(relay, at, why) {
       const nowMs = clock.monotonicMs();
       const before = failing.get(relay);
       // Failures of concurrent attempts count as one.
@@ -97,17 +100,17 @@ export function createRelayHealth(clock: Clock): RelayHealth {
       const failures = inRow + 1;
       const waitMs = RELAY_WAITS[Math.min(failures, RELAY_WAITS.length) - 1] ?? 0;
       const untilMs = nowMs + waitMs;
-      const state = { relay, failures, untilMs, why: why.slice(0, 512), refuses };
+      const state = { relay, failures, untilMs, why: why.slice(0, 512), at };
       failing.set(relay, state);
       probes.delete(relay);
     },
     connected(relay) {
-      if (failing.size > 0 && failing.get(relay)?.refuses === false) works(relay);
+      if (failing.size > 0 && failing.get(relay)?.at !== 'mail') works(relay);
     },
     delivered(relay) {
       if (failing.size > 0 && failing.has(relay)) works(relay);
     },
-    halfOpen: (relay) => failing.size > 0 && failing.get(relay)?.refuses === true,
+    halfOpen: (relay) => failing.size > 0 && failing.get(relay)?.at === 'mail',
     passedOver: (relay) => (failing.get(relay)?.untilMs ?? 0) > clock.monotonicMs(),
     hasFailed: (relay) => failing.has(relay),
     tryNow(relay) {
