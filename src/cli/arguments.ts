@@ -44,7 +44,7 @@ export function each(words: readonly string[] = []) {
   return Object.assign(read, { words, collects: true as const });
 }
 
-const atCommas = (text: string): string[] => text.split(/\s*,\s*/);
+const atCommas = (text: string): string[] => text.split(',').map((word) => word.trim());
 
 /** An ISO time, or Unix seconds, as they are; a duration (`2h`) is that long ago. Throws UsageError for another text. */
 export function backFromNow(flag: string, text: string | undefined): string | undefined {
