@@ -33,6 +33,8 @@ export const common = {
   testTimeout: 60_000,
   hookTimeout: 60_000,
   pool: 'forks',
+  // As the launcher says it (bin/postrider).
+  execArgv: ['--no-wasm-code-gc'] as string[],
   // Files of one process share the modules they load, which hold no state of their own; loading them anew for each
   // file was more than half of the work of the unit tests.
   isolate: false,
