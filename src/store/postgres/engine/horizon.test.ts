@@ -27,6 +27,8 @@ describePostgres('the horizon of events', () => {
 
   const found = async () =>
     (await store.findEvents(everyEvent({ afterSeq: 0 }))).events.map(({ deliveryId }) => deliveryId);
+  // One answer may be behind: a transaction of another test that ends just then counts as one of this database.
+  const isFound = (id: number) => expect.poll(found).toContain(id);
   const BEGUN = 'BEGIN; SELECT pg_current_xact_id()';
 
   it('waits for a transaction of this database', async () => {
@@ -34,13 +36,13 @@ describePostgres('the horizon of events', () => {
     const { id } = await commitOne(store);
     expect(await found()).not.toContain(id);
     await own.exec('COMMIT');
-    expect(await found()).toContain(id);
+    await isFound(id);
   });
 
   it('does not wait for one of another database of the server', async () => {
     await other.exec(BEGUN);
     const { id } = await commitOne(store);
-    expect(await found()).toContain(id);
+    await isFound(id);
     await other.exec('COMMIT');
   });
 
@@ -51,7 +53,7 @@ describePostgres('the horizon of events', () => {
     if (setting?.most === 0) skip('the server has no prepared transactions');
     await other.exec(`${BEGUN}; PREPARE TRANSACTION 'left'`);
     const { id } = await commitOne(store);
-    expect(await found()).toContain(id);
+    await isFound(id);
     await other.exec("ROLLBACK PREPARED 'left'");
   });
 });
