@@ -78,6 +78,8 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
   let sight = 0;
   let state: ListSnapshot<Item>['state'] = 'loading';
   let error: unknown = null;
+  /** Why an older page did not come: kept from being asked for with every arrival. */
+  let olderError: unknown = null;
   let lost: Error | null = null;
   let loadingMore = false;
   let arrived: Item[] = [];
@@ -100,6 +102,7 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
     },
     loadMore: () => void readMore(),
     reload() {
+      olderError = null;
       if (lost === null) void readAgain();
       else connect();
     },
@@ -127,13 +130,13 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
   };
 
   function connect(): void {
+    olderError = null;
     leave();
     leave = source.follow({ onOpen, onItem, onLost });
   }
 
   /** A page did not come. Connected to anew rather than asked for, because a hidden page has to ask nothing. */
   function onFailed(cause: unknown): void {
-    error = cause;
     const waitMs = asksAgainAfterMs(cause);
     clearTimeout(again);
     if (waitMs > 0) again = setTimeout(connect, waitMs);
@@ -176,9 +179,10 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
       state = 'ready';
       error = null;
       askedAt = 0;
-      clearTimeout(again);
+      if (olderError === null) clearTimeout(again);
     } catch (cause) {
       if (ended.signal.aborted) return;
+      error = cause;
       onFailed(cause);
       if (state === 'loading') state = 'failed';
     }
@@ -235,10 +239,10 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
         if (last !== undefined) pageStarts.set(idOf(last), asked);
         known = [...known, ...page.Items.filter((item) => !there.has(idOf(item)))];
         cursor = page.NextCursor;
-        error = null;
       }
     } catch (cause) {
       if (ended.signal.aborted) return;
+      olderError = cause;
       onFailed(cause);
     }
     loadingMore = false;
@@ -266,8 +270,9 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
   function snapshot(): ListSnapshot<Item> {
     const items = hidden.size === 0 ? known : known.filter((item) => !hidden.has(idOf(item)));
     const hasMore = cursor !== null;
-    const readsOn = hasMore && !loadingMore && error === null;
-    return { items, state, error, lost, hasMore, loadingMore, readsOn };
+    const why = error ?? olderError;
+    const readsOn = hasMore && !loadingMore && why === null;
+    return { items, state, error: why, lost, hasMore, loadingMore, readsOn };
   }
 
   function tell(): void {
