@@ -38,8 +38,10 @@ export default defineConfig({
   server: {
     host: '127.0.0.1',
     port: 5173,
-    // With the host that the browser asked: the server compares it with the address of the page.
-    proxy: { '/api': { target: process.env.POSTRIDER_URL ?? 'http://127.0.0.1:8025', changeOrigin: false } },
+    // Below /api are also files of ours. With the host that the browser asked: the server compares it with the address of the page.
+    proxy: {
+      '/api/v1': { target: process.env.POSTRIDER_URL ?? 'http://127.0.0.1:8025', changeOrigin: false },
+    },
   },
 });
 
