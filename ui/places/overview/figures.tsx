@@ -225,7 +225,7 @@ function Caption(props: {
   const rate = kind === 'Accepted' || kind === 'Deferred' ? null : (rates?.[kind] ?? null);
   return (
     <figcaption className="[word-spacing:0.25rem]">
-      <span>{kind}</span>{' '}
+      <span className="max-[44rem]:block">{kind}</span>{' '}
       {pointed === null ? (
         <>
           {mayFollow && total > 0 ? (
