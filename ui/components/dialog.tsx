@@ -43,7 +43,10 @@ export function Dialog({
       onCancel={(event) => {
         if (event.currentTarget.querySelector('[data-shown-once]') !== null) event.preventDefault();
       }}
-      onClose={onClose}
+      // Heard a moment later: a development build closes it once and opens it again.
+      onClose={({ currentTarget }) => {
+        if (!currentTarget.open) onClose();
+      }}
       className={`w-[calc(100%-2rem)] rounded-lg border ${isWide ? 'max-w-2xl' : 'max-w-md'} ${isAtTop ? 'mt-[12vh]' : ''} border-line-strong bg-raised p-4 text-left font-normal`}
     >
       <div className="mb-3 flex items-start justify-between gap-2">
