@@ -5,8 +5,8 @@ import { IconButton } from './button.tsx';
 
 export interface Toast {
   text: string;
-  /** A button: `Undo`. */
-  action?: { name: string; run(): void };
+  /** A button: `Undo`; `ref` is told it as it comes, null as it goes. */
+  action?: { name: string; run(): void; ref?: ((button: HTMLElement | null) => void) | undefined };
   /** How long it stands, in milliseconds; default 4,000. */
   standsMs?: number;
 }
@@ -59,6 +59,7 @@ export function Toasts() {
           {action !== undefined && (
             <button
               type="button"
+              ref={action.ref}
               onClick={action.run}
               className="min-h-8 rounded-md px-2 font-semibold underline underline-offset-2"
             >

@@ -46,6 +46,7 @@ export function undoable({ text, run, onBack, onDone }: Undoable): void {
     standsMs: UNDO_MS,
     action: {
       name: 'Undo',
+      ref: focusKeeper(),
       run() {
         end();
         onBack?.();
@@ -59,4 +60,23 @@ export function undoable({ text, run, onBack, onDone }: Undoable): void {
     removeEventListener('pagehide', onLeave);
     close();
   }
+}
+
+/**
+ * Where a key removes the row that has the focus: the button that takes it back has the focus while it is there, then the row that
+ * stands in that place.
+ */
+function focusKeeper(): ((back: HTMLElement | null) => void) | undefined {
+  const at = document.activeElement;
+  if (!(at instanceof HTMLButtonElement && at.matches(':focus-visible'))) return undefined;
+  const rows = at.closest('ul, tbody');
+  const buttons = () => [...(rows?.querySelectorAll('button') ?? [])];
+  const index = buttons().indexOf(at);
+  // In a moment: the row goes and comes after the button.
+  return (back) =>
+    setTimeout(() => {
+      if (document.activeElement !== document.body) return;
+      const there = buttons();
+      (back ?? there[Math.min(index, there.length - 1)] ?? document.getElementById('content'))?.focus();
+    });
 }
