@@ -56,6 +56,13 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     expect(requests.filter((one) => !one.startsWith(url))).toEqual([]);
   });
 
+  it('asks for no password at an address where none is taken, and names those where one is', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(url.replace('127.0.0.1', 'mail.localhost'));
+    await page.getByRole('alert').getByText('used over https and on the machine of the server').waitFor();
+    expect(await page.getByLabel('Password').count()).toBe(0);
+  });
+
   it('is not kept open by a page that nobody touches', async () => {
     const { page } = await openPageAs(browser, server, await addPerson(server, 'away@example.com'));
     await page.clock.install();

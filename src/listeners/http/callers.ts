@@ -81,6 +81,14 @@ export function createCallers(
   };
 
   function requireDashboard(asking: Asking): void {
-    if (!isSessionRequest(asking, publicUrl)) throw new AppError('origin-not-allowed');
+    if (isSessionRequest(asking, publicUrl)) return;
+    const isPublic = publicUrl?.startsWith('https://') === true;
+    const where = isPublic ? `at ${new URL(publicUrl).origin}` : 'over https';
+    const how = isPublic
+      ? ''
+      : ': set http-certificate, or public-url to the https:// address of a proxy, or use a tunnel';
+    throw new AppError('origin-not-allowed', {
+      message: `The dashboard can be used ${where} and on the machine of the server, not at this address${how}`,
+    });
   }
 }
