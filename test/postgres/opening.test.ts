@@ -103,7 +103,11 @@ describePostgres('a database that is not fit', () => {
     const said = () => commitOne(store).catch((error: Error) => error.message);
     await expect.poll(said, { timeout: 20_000 }).toMatch(/raise .*CONNECTION LIMIT of the role/);
     await store.close();
-    expect(await refusal(limited)).toMatch(/for role .*; raise .*CONNECTION LIMIT of the role/);
+    expect(await refusal(limited)).toMatch(/for role .*needs at least 4 .*CONNECTION LIMIT of the role/);
+    await runSql(url, 'ALTER ROLE postrider_limited CONNECTION LIMIT 3');
+    expect(await refusal(limited)).toContain(
+      'the role "postrider_limited" is 3; each process needs at least 4 and uses up to 12: ALTER ROLE',
+    );
   });
 
   it('is refused: another program has its tables there, or a newer postrider', async () => {

@@ -35,7 +35,7 @@ import { createHealth } from './engine/health.ts';
 import { createHints, hintOf } from './engine/hints.ts';
 import { lockHolder } from './engine/locks.ts';
 import { migrate } from './engine/migrate.ts';
-import { checkRights, checkSessions, openingError } from './engine/opening.ts';
+import { checkRights, checkRoom, checkSessions, openingError } from './engine/opening.ts';
 import type { Read, Write } from './engine/operation.ts';
 import { createShared, type Session } from './engine/session.ts';
 import { createTransactions, type Done, type How } from './engine/transact.ts';
@@ -122,6 +122,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     try {
       const link = await openLink(url, statements, 'cold', null);
       try {
+        const few = await checkRoom(link);
+        if (few !== null)
+          log('warn', 'the database allows fewer connections than this process would use', { reason: few });
         const other = await openLink(url, statements, 'schema', link.timeline);
         try {
           await checkSessions(link, other);

@@ -6,6 +6,9 @@
 import { StoreRefused } from '../../shared/refusal.ts';
 import { StoreUnavailable } from '../../store.ts';
 
+/** Of one process: what it opens where it may, and the fewest with which no work waits for other work until it fails. */
+export const CONNECTIONS = { most: 12, fewest: 4 };
+
 /** Classes of codes, and single codes, after which the same call may succeed later. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   '08': 'the connection to the database failed',
@@ -20,8 +23,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '28': 'the database refuses the login',
   '3D000': 'the database does not exist',
   '42501': 'the role may not do this in the database: make it the owner of the tables',
-  '53300':
-    'the database has no connection left for this process, which uses up to 12: raise its max_connections, or the CONNECTION LIMIT of the role or the database',
+  '53300': `the database has no connection left for this process, which needs ${CONNECTIONS.fewest} and uses up to ${CONNECTIONS.most}: raise its max_connections, or the CONNECTION LIMIT of the role or the database`,
   '53100': 'the disk of the database is full',
   '53': 'the database is out of resources',
   '55P03': 'the database is locked',

@@ -5,7 +5,7 @@
 import type { PostgresAddress } from '../../../lib/postgres-url.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import type { Link } from './connections.ts';
-import { codeOf, unavailableReason } from './errors.ts';
+import { CONNECTIONS, codeOf, unavailableReason } from './errors.ts';
 
 /** The error of connecting or of the first statements; StoreRefused if the operator can do something about it. */
 export function openingError(error: unknown, address: PostgresAddress): unknown {
@@ -18,6 +18,8 @@ export function openingError(error: unknown, address: PostgresAddress): unknown 
 
 const POOLED =
   'The database is reached through a pooler that changes connections between transactions, so that settings and prepared statements are lost; use pool_mode = session, or the address of the server itself.';
+
+const USED = `each process needs at least ${CONNECTIONS.fewest} and uses up to ${CONNECTIONS.most}`;
 
 /** Error codes of Node that mean the same for an operator. */
 const NOBODY = ['ECONNREFUSED', 'ENOENT'];
@@ -58,7 +60,7 @@ function sentenceOf(error: unknown, address: PostgresAddress): string | null {
   if (code === '42501')
     return `The role "${user}" may not use what is in the database (${message}); make it the owner of the database and its tables.`;
   if (code === '53300')
-    return `The server has no connection left (${message}); raise its max_connections or the CONNECTION LIMIT of the role or the database, or have others use fewer.`;
+    return `The server has no connection left (${message}); ${USED}: raise its max_connections or the CONNECTION LIMIT of the role or the database, or have others use fewer.`;
   // No such statement; it exists already; `BEGIN` is refused.
   if (code === '26000' || code === '42P05' || /statement pooling/.test(message)) return POOLED;
   return null;
@@ -86,6 +88,29 @@ export async function checkRights({ db }: Link): Promise<void> {
       ? `The role "${row.user}" finds no schema in the database "${row.database}"; make one: CREATE SCHEMA AUTHORIZATION "${row.user}". Nothing was written.`
       : `The role "${row.user}" may not make tables in the database "${row.database}"; make it the owner, in that database: ALTER ${owned} OWNER TO "${row.user}". Nothing was written.`,
   );
+}
+
+/**
+ * Throws StoreRefused if one process alone may not have as many connections as it needs. Returns a sentence where it may have
+ * fewer than it would use, otherwise null. What others use is not counted, because it changes.
+ */
+export async function checkRoom({ db }: Link): Promise<string | null> {
+  const row = await db.get<{ most: number; who: string; fix: string }>(
+    `SELECT most, who, fix FROM pg_roles, pg_database, LATERAL (VALUES
+       (CASE WHEN rolconnlimit >= 0 AND NOT rolsuper THEN rolconnlimit END,
+         format('the role "%s"', rolname), format('ALTER ROLE "%s" CONNECTION LIMIT ${CONNECTIONS.most}', rolname)),
+       (CASE WHEN datconnlimit >= 0 AND NOT rolsuper THEN datconnlimit END,
+         format('the database "%s"', datname), format('ALTER DATABASE "%s" CONNECTION LIMIT ${CONNECTIONS.most}', datname)),
+       (current_setting('max_connections')::int4 - current_setting('superuser_reserved_connections')::int4
+         - coalesce(current_setting('reserved_connections', true)::int4, 0), 'the server', 'raise its max_connections')
+     ) limits (most, who, fix)
+     WHERE rolname = session_user AND datname = current_database() ORDER BY most LIMIT 1`,
+  );
+  if (row === undefined || row.most >= CONNECTIONS.most) return null;
+  const { most, who, fix } = row;
+  const told = `The limit of connections of ${who} is ${most}; ${USED}: ${fix}.`;
+  if (most < CONNECTIONS.fewest) throw new StoreRefused('unfit', `${told} Nothing was written.`);
+  return told;
 }
 
 /**
