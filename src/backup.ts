@@ -218,7 +218,11 @@ export async function restoreBackup(params: {
     } catch (cause) {
       // The folder was empty, so everything in it now comes from this restore.
       for (const left of await readdir(folder)) await rm(join(folder, left), { force: true });
-      throw cause;
+      if (!isDiskFull(cause)) throw cause;
+      throw new BackupError(
+        `the disk of ${folder} is full: the restored data need ${mebibytes(total)} there, and more if an older version made the backup; nothing was left there`,
+        { cause },
+      );
     } finally {
       lock.release();
     }
@@ -256,7 +260,6 @@ async function requireRoom(folder: string, copyBytes: number, database: string):
   const free = await freeBytes(folder, isServers ? undefined : 0);
   // The copy of the database and the archive with it are there at the same time.
   if (free >= 2 * copyBytes) return;
-  const mebibytes = (bytes: number) => `${Math.ceil(bytes / 1_048_576)} MiB`;
   const kept = isServers
     ? ', if 5 % of the disk stay free for the server, which accepts no mail with less'
     : '';
@@ -265,9 +268,17 @@ async function requireRoom(folder: string, copyBytes: number, database: string):
   );
 }
 
-function isDiskFull(cause: unknown): boolean {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT' || message === 'database or disk is full';
+function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1_048_576)} MiB`;
+}
+
+/** Also if it is the cause of what was thrown. */
+function isDiskFull(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  const { code, message, cause } = thrown as NodeJS.ErrnoException;
+  return (
+    code === 'ENOSPC' || code === 'EDQUOT' || message === 'database or disk is full' || isDiskFull(cause)
+  );
 }
 
 /** Copies the database and reports the progress by its size. */
