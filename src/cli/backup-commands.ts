@@ -3,7 +3,7 @@
  * back to before an upgrade.
  */
 import { rmSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { BackupError, type BackupFacts, restoreBackup, unfinished, wayBack, writeBackup } from '../backup.ts';
 import { databaseFile } from '../config/database-file.ts';
 import { loadConfig } from '../config.ts';
@@ -52,7 +52,12 @@ export const backupCommands: CommandGroup = (program) => {
     .option('--send', 'do not hold the mail that was waiting when the backup was made')
     .example('postrider restore /var/backups/postrider-today --data /var/lib/postrider')
     .runs(async (ctx, file: string, options: { send?: boolean }) => {
-      const { folder } = places(ctx);
+      const { folder, database } = places(ctx);
+      const restored = join(folder, DATA_FILES.database);
+      if (resolve(database) !== resolve(restored))
+        throw new CommandError(
+          `the restored database is ${restored}, but a server would use ${database}, which the key database (POSTRIDER_DATABASE) names: remove that key, and repeat the command`,
+        );
       const hold = options.send
         ? null
         : newHold('restore', 'restored from a backup: what waits may have been sent after it was made');
@@ -63,7 +68,7 @@ export const backupCommands: CommandGroup = (program) => {
       const held = facts.waiting > 0 ? hold : null;
       const lines = [
         `${folder} contains the data of ${facts.createdAt}.`,
-        `A backup has no configuration: put your ${DATA_FILES.config} there before the server starts. Without it the defaults apply: mail goes directly to the recipients' servers.`,
+        `A backup has no configuration: put your ${DATA_FILES.config} there before the server starts, without the key database: the restored one is ${restored}. Without the file the defaults apply: mail goes directly to the recipients' servers.`,
       ];
       if (facts.waiting > 0) {
         lines.push(

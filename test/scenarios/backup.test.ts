@@ -57,6 +57,10 @@ it('comes back with its tokens, domains and messages, and holds back what waited
 
   const elsewhere = join(await temporaryFolder(scope), 'data');
   expect((await command(['restore', file, '--data', folder])).stderr).toContain('is not empty');
+  const away = { POSTRIDER_DATABASE: `sqlite:${join(folder, 'away.db')}` };
+  expect((await command(['restore', file, '--data', elsewhere], away)).stderr).toContain(
+    'remove that key, and repeat the command',
+  );
   const restored = await command(['restore', file, '--data', elsewhere]);
   expect(restored).toMatchObject({ code: 0 });
   const other = join(await temporaryFolder(scope), 'data');
