@@ -238,6 +238,12 @@ describe('the copy', () => {
     const way = openWayBack(path);
     expect(way).toMatchObject({ file: copy, from: newestSchema(), to: 39, accepted: 1, waiting: 1 });
     await expect(open(path)).rejects.toMatchObject({ reason: 'locked' });
+    const other = openConnection(copy, { readOnly: false, busyMs: 0 });
+    other.exec('BEGIN IMMEDIATE');
+    await expect(way?.go(HOLD)).rejects.toThrow(
+      `${copy} cannot be put back: the database is locked by another program (database is locked). The database is as it was; repeat`,
+    );
+    other.close();
     const { newer, waiting } = (await way?.go(HOLD)) ?? { newer: '', waiting: 0 };
     way?.release();
     expect(waiting).toBe(3);

@@ -11,6 +11,7 @@ import { copyDatabase, type Hold, newestSchema, reclaimWaiting, schemaOf } from 
 import { openConnection } from './engine/connection.ts';
 import { takeLock } from './engine/lock.ts';
 import { copyBefore } from './engine/open-database.ts';
+import { unavailableReason } from './engine/sqlite-errors.ts';
 
 const KEPT_MS = 14 * 86_400_000;
 /** A server refuses mail if less than 5 % of the disk is free (src/readiness.ts). */
@@ -132,6 +133,14 @@ async function exchange(
   let waiting: number;
   try {
     waiting = reclaimWaiting(copy, hold);
+  } catch (cause) {
+    const reason = unavailableReason(cause);
+    if (reason === null) throw cause;
+    throw new StoreRefused(
+      'inaccessible',
+      `${file} cannot be put back: ${reason}. The database is as it was; repeat the command when that is mended.`,
+      { cause },
+    );
   } finally {
     copy.close();
   }
