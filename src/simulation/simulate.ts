@@ -149,7 +149,7 @@ export async function simulate(plan: SimulationPlan, options: SimulateOptions): 
           })),
           queue: {
             ...QUEUE_DEFAULTS,
-            ...(plan.days > 3 ? SELDOM : {}),
+            ...(plan.days > 1 ? SELDOM : {}),
             maxBytes: Math.max(1, Math.round((QUEUE_DEFAULTS.maxBytes * BODY_BYTES) / plan.messageBytes)),
             highWaterMark: (plan.keys.queueLimit ?? QUEUE_DEFAULTS.highWaterMark) / weight,
           },
