@@ -3,10 +3,11 @@
  * about the person. It refuses what a real one refuses: another client secret, a code used before or for another address, a
  * wrong PKCE verifier. A test says who signs in, and what is wrong with the answers.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, createPublicKey, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import { exportJWK, SignJWT, UnsecuredJWT } from 'jose';
+import { generateDkimKeyPair, loadPrivateKey } from '../../src/policy/domains/dkim-keys.ts';
 
 export const CLIENT = { id: 'postrider', secret: 'a secret of the client' };
 
@@ -37,8 +38,10 @@ export interface FakeIdentityProvider {
 }
 
 export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
-  const [keys, others] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')];
-  const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
+  // An RSA key like those of sender domains, which tests take from a pool.
+  const signer = async () => loadPrivateKey((await generateDkimKeyPair()).privateDer);
+  const [own, others] = [await signer(), await signer()];
+  const jwk = { ...(await exportJWK(createPublicKey(own))), kid: 'one', alg: 'RS256', use: 'sig' };
   const codes = new Map<string, { redirect: string; challenge: string; nonce: string; again: boolean }>();
   const provider: FakeIdentityProvider = {
     issuer: '',
@@ -151,8 +154,8 @@ export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
           .setProtectedHeader({ alg: 'HS256' })
           .sign(new TextEncoder().encode(CLIENT.secret));
       default: {
-        const { privateKey } = provider.wrong.signed === undefined ? keys : others;
-        return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(privateKey);
+        const key = provider.wrong.signed === undefined ? own : others;
+        return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(key);
       }
     }
   }
