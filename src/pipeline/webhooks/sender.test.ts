@@ -610,6 +610,36 @@ describe('many webhooks', () => {
     await look();
     expect(portions).toEqual([100, 100]);
   });
+
+  it('are claimed together with those whose places become free within four times as long as a claim took', async () => {
+    let claims = 0;
+    const { claimCalls } = store;
+    store = {
+      ...store,
+      async claimCalls(params) {
+        claims += 1;
+        const claimed = await claimCalls(params);
+        if (claims === 1) await clock.advance(10);
+        return claimed;
+      },
+    };
+    await hook();
+    await emit(6);
+    const open: ServerResponse[] = [];
+    answer = (_path, response) => void open.push(response);
+    const sender = await startSender();
+    await until(() => open.length === 4);
+    await emit(2, 'delivered');
+    answer = (_path, response) => response.end();
+    for (const response of open.splice(0)) response.end();
+    await until(() => received.length === 6);
+    sender.wake();
+    await clock.advance(39);
+    expect(claims).toBe(1);
+    await clock.advance(1);
+    await until(() => received.length === 8);
+    expect(claims).toBe(2);
+  });
 });
 
 describe('stopping and starting', () => {

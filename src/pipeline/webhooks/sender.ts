@@ -43,9 +43,13 @@ export interface WebhookSenderOptions {
 const CLAIM_SIZE = 8;
 /** Recorded calls that one transaction creates. */
 const PREPARE_SIZE = 100;
-/** After it, the store is left to others for this many times as long as it took, waiting included, and at most so long. */
-const PREPARE_REST = 4;
+/**
+ * After a portion, and after a claim that found fewer calls than it asked for, the store is left to others for this many
+ * times as long as it took, waiting included, and at most so long.
+ */
+const REST = 4;
 const MOST_PREPARE_REST_MS = 200;
+const MOST_CLAIM_REST_MS = 50;
 /** Time kept at a stop for storing released leases. */
 const RECORD_MS = 1_000;
 
@@ -76,8 +80,8 @@ export function createWebhookSender(
   const flying = new Map<number, { call: ClaimedCall; abort: AbortController }>();
   /** When the running claim began (monotonic). */
   let claimingSinceMs: number | null = null;
-  /** When more calls may be prepared (monotonic). */
-  let prepareFromMs = 0;
+  const prepareRest = createRest(clock, MOST_PREPARE_REST_MS);
+  const claimRest = createRest(clock, MOST_CLAIM_REST_MS);
   /** Calls whose result the store refused: they stay leased, as they would be made again otherwise. */
   const refused = new Set<number>();
   const settler = createSettler({
@@ -116,11 +120,14 @@ export function createWebhookSender(
     for (const call of line.startable()) start(call, true);
     const limit = Math.min(CLAIM_SIZE, line.room());
     if (limit <= 0) return pollMs;
+    // Each end of a call wakes us: those that end meanwhile leave their places to one claim.
+    if (claimRest.leftMs() > 0) return claimRest.leftMs();
     const dueAt = await store.nextCallDueAt();
     const inMs = dueAt === null ? pollMs : dueAt - clock.now();
     if (inMs > 0) return Math.min(inMs, pollMs);
-    const more = dueAt === 0 && (prepareRestMs() > 0 || (await prepare()));
-    claimingSinceMs = clock.monotonicMs();
+    const more = dueAt === 0 && (prepareRest.leftMs() > 0 || (await prepare()));
+    const beganMs = clock.monotonicMs();
+    claimingSinceMs = beganMs;
     const calls = await store
       .claimCalls({ epoch: node.epoch, now: clock.now(), limit, ...line.full() })
       .finally(() => {
@@ -130,20 +137,16 @@ export function createWebhookSender(
     // Overdue calls that were not claimed belong to webhooks without free places; the end of a call wakes us, so
     // looking again at once would only loop. The same if the line is full.
     if (calls.length === limit && !line.isFull()) return 0;
-    return more ? prepareRestMs() : pollMs;
+    claimRest.begin(beganMs);
+    return more ? prepareRest.leftMs() : pollMs;
   }
 
   /** Whether there are more. */
   async function prepare(): Promise<boolean> {
     const beganMs = clock.monotonicMs();
     const more = await store.prepareCalls({ limit: PREPARE_SIZE });
-    const endedMs = clock.monotonicMs();
-    prepareFromMs = endedMs + Math.min(MOST_PREPARE_REST_MS, PREPARE_REST * (endedMs - beganMs));
+    prepareRest.begin(beganMs);
     return more;
-  }
-
-  function prepareRestMs(): number {
-    return Math.max(0, prepareFromMs - clock.monotonicMs());
   }
 
   function place(call: ClaimedCall): void {
@@ -224,4 +227,16 @@ export function createWebhookSender(
       onIdle = resolve;
     });
   }
+}
+
+/** The time after some work in which it is not done again. `begin`: it ends now, and began at that time (monotonic). */
+function createRest(clock: Clock, mostMs: number) {
+  let untilMs = 0;
+  return {
+    begin(beganMs: number): void {
+      const endedMs = clock.monotonicMs();
+      untilMs = endedMs + Math.min(mostMs, REST * (endedMs - beganMs));
+    },
+    leftMs: () => Math.max(0, untilMs - clock.monotonicMs()),
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * Webhook calls in portions. A commit creates some hundred calls at most; the rest is recorded in `later_call`, one row
- * per event, and when a webhook is switched on, its waiting calls are processed by `webhook_resume`. `prepareCalls`
+ * Webhook calls in portions. A commit creates fifty calls of a domain at most; the rest is recorded in `later_call`,
+ * one row per event, and when a webhook is switched on, its waiting calls are processed by `webhook_resume`. `prepareCalls`
  * continues with both, up to a number of rows, with an equal share for each domain and webhook, so that nobody's
  * backlog delays another's.
  */
@@ -8,8 +8,8 @@ import { callStateCode } from '../shared/codes.ts';
 import type { Db } from './engine/db.ts';
 import { write } from './engine/operation.ts';
 
-/** Calls that one transaction creates. */
-export const MOST_CALLS = 500;
+/** Calls that one transaction creates for a domain. */
+export const MOST_CALLS = 50;
 
 /** Writes that prepare calls run one at a time: a webhook that is switched on again begins anew. */
 export const SERIAL = 'calls';

@@ -1,6 +1,7 @@
 /**
  * The event log and outbox. `appendEvents` stores facts and, in the same statement, one pending call for each enabled
- * webhook of the domain that listens to their kind; if the transaction has created many, the calls are only recorded.
+ * webhook of the domain that listens to their kind; if the transaction has created many for this domain, or others are
+ * recorded, the calls are only recorded.
  * Reading uses (domain, kind, at), one index range for each domain and kind; clients that follow the events read them
  * by number, up to the horizon (engine/horizon.ts).
  */
@@ -47,25 +48,30 @@ export const TAKE_XID = 'tx AS MATERIALIZED (SELECT pg_current_xact_id() AS xid)
 
 /**
  * CTEs that store the rows of `ev` (seq, event_id, domain_id, kind, at, message_seq, delivery_id, detail, token) and the
- * calls they cause. `token` as `tokenOf` gives it. `most`: an expression, the calls that are created now.
+ * calls they cause. `token` as `tokenOf` gives it. `most`: an expression, the calls of each domain that are created now;
+ * those of a domain with recorded calls come after them.
  */
 export const storingEvents = (most: string): string => `
   stored AS (
     INSERT INTO event (seq, event_id, domain_id, kind, at, message_seq, delivery_id, detail)
     SELECT seq, event_id, domain_id, kind, at, message_seq, delivery_id, detail FROM ev),
+  owing AS MATERIALIZED (
+    SELECT d.id FROM (SELECT DISTINCT domain_id AS id FROM ev WHERE token IS NOT NULL) d
+    WHERE EXISTS (SELECT FROM later_call l WHERE l.domain_id = d.id OFFSET 0)),
   told AS MATERIALIZED (
     SELECT e.seq, e.domain_id, e.at, array_agg(w.id ORDER BY w.id) AS hooks,
-      sum(count(*)) OVER (ORDER BY e.seq) AS up_to
+      sum(count(*)) OVER (PARTITION BY e.domain_id ORDER BY e.seq) <= ${most}
+        AND e.domain_id NOT IN (SELECT id FROM owing) AS at_once
     FROM ev e JOIN webhook w ON w.domain_id = e.domain_id AND w.enabled
       AND string_to_array(w.event, ',') && ARRAY['all', e.token]
     WHERE e.token IS NOT NULL GROUP BY e.seq, e.domain_id, e.at),
   calls AS (
     INSERT INTO webhook_call
       (webhook_id, event_seq, state, epoch, due_at, tries, response_code, error, created_at, updated_at)
-    SELECT hook, seq, 0, 0, at, 0, 0, '', at, at FROM told, unnest(hooks) hook WHERE up_to <= ${most}),
+    SELECT hook, seq, 0, 0, at, 0, 0, '', at, at FROM told, unnest(hooks) hook WHERE at_once),
   later AS (
     INSERT INTO later_call (domain_id, event_seq, at, webhooks)
-    SELECT domain_id, seq, at, array_to_json(hooks)::text FROM told WHERE up_to > ${most})`;
+    SELECT domain_id, seq, at, array_to_json(hooks)::text FROM told WHERE NOT at_once)`;
 
 /** Which webhooks get it: null = none, '' = those for all kinds, otherwise also those for this token. */
 export function tokenOf(event: NewEvent): string | null {

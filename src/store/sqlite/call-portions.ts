@@ -1,6 +1,6 @@
 /**
- * Webhook calls in portions. A commit creates some hundred calls at most; the rest is recorded in `later_call`, one row
- * per event, and when a webhook is switched on, its waiting calls are processed by `webhook_resume`. `prepareCalls`
+ * Webhook calls in portions. A commit creates fifty calls of a domain at most; the rest is recorded in `later_call`,
+ * one row per event, and when a webhook is switched on, its waiting calls are processed by `webhook_resume`. `prepareCalls`
  * continues with both, up to a number of rows, with an equal share for each domain and webhook, so that nobody's
  * backlog delays another's.
  */
@@ -8,8 +8,13 @@ import { callStateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 
-/** Calls that one transaction creates; about 10 ms of the writer. */
-export const MOST_CALLS = 500;
+/** Calls that one transaction creates for a domain; about 1 ms of the writer. */
+export const MOST_CALLS = 50;
+
+/** Whether calls of the domain are recorded. */
+export function owesCalls(db: Connection, domainId: number): boolean {
+  return db.get('SELECT 1 FROM later_call WHERE domain_id = ? LIMIT 1', domainId) !== undefined;
+}
 
 /** Records which calls of an event must be created later. */
 export function makeLater(

@@ -1,6 +1,7 @@
 /**
  * The event log and outbox. `appendEvent` stores a fact and, in the same transaction, one pending call for each enabled
- * webhook of the domain that listens to its kind; if the transaction has created many, the calls are only recorded.
+ * webhook of the domain that listens to its kind; if the transaction has created many for this domain, or others are
+ * recorded, the calls are only recorded.
  * Reading goes by (domain, kind, at): a query without a kind merges one index range per kind, so not every combination
  * needs an index and nothing is sorted.
  */
@@ -22,7 +23,7 @@ import {
   toEventView,
 } from '../shared/rows/events.ts';
 import type { EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
-import { MOST_CALLS, makeLater } from './call-portions.ts';
+import { MOST_CALLS, makeLater, owesCalls } from './call-portions.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './engine/merged.ts';
@@ -52,12 +53,16 @@ export function appendEvent(session: Session, event: NewEvent, subject: EventSub
   if (payloadType === null || event.notify === false) return seq;
   const told = session.hooks(subject.domainId).filter((hook) => listensTo(hook.events, token));
   if (told.length === 0) return seq;
-  session.calls += told.length;
-  if (session.calls <= MOST_CALLS) for (const { id } of told) insertCall(session.db, id, seq, event.at);
+  const { db, calls } = session;
+  const { domainId } = subject;
+  // Those of a domain with recorded calls come after them.
+  const made = (calls.get(domainId) ?? (owesCalls(db, domainId) ? MOST_CALLS : 0)) + told.length;
+  calls.set(domainId, made);
+  if (made <= MOST_CALLS) for (const { id } of told) insertCall(db, id, seq, event.at);
   else
     makeLater(
-      session.db,
-      { domainId: subject.domainId, seq, at: event.at },
+      db,
+      { domainId, seq, at: event.at },
       told.map(({ id }) => id),
     );
   return seq;

@@ -107,7 +107,7 @@ export interface WebhookStore {
    * Changes the given members of a webhook and updates updatedAt; false if those domains have none with this id. When
    * switched off, its reason is `User`, unless it was off already. When switched on, its failures are reset, its
    * pending calls become due by `now` at the latest, and those created, tried and replayed only before `resumeSince` are
-   * given up as failed: some hundred at once, the others by `prepareCalls`, and none is claimed before that is complete.
+   * given up as failed: some at once, the others by `prepareCalls`, and none is claimed before that is complete.
    * Of one that is on already, pending calls become due in the same way, none is given up, and its failures stay.
    */
   updateWebhook(params: {

@@ -63,7 +63,7 @@ export function createBatchRunner(
       syncedNow = synced;
     }
     db.exec('BEGIN IMMEDIATE');
-    session.calls = 0;
+    session.calls.clear();
     session.dropped = 0;
     if (othersWrite) lookForOthers();
   }

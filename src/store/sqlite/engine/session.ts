@@ -51,8 +51,8 @@ export interface Session {
   captured: CaptureView[];
   /** Its suppressions, in the same way. */
   suppressed: SuppressionChange[];
-  /** Webhook calls that the running transaction has created or recorded; the batch resets it. */
-  calls: number;
+  /** Webhook calls that the running transaction has created or recorded, by domain; the batch clears it. */
+  calls: Map<number, number>;
   /** Octets of contents that it has deleted, in the same way. */
   dropped: number;
   /** To be called after every rollback. */
@@ -160,7 +160,7 @@ export function createSession(db: Connection): Session {
     },
     captured: [],
     suppressed: [],
-    calls: 0,
+    calls: new Map(),
     dropped: 0,
     forget() {
       this.captured = [];
