@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
@@ -160,6 +160,32 @@ describe('mail to an address for reports', () => {
     expect(read.filter((one) => !one.startsWith('5'))).toEqual([
       ...['1 192.0.2.1', '4 198.51.100.1', '2 192.0.2.1', '6 203.0.113.6', '3 192.0.2.1', '7 203.0.113.7'],
     ]);
+    await loop.stop();
+  });
+
+  it('is not looked for again where it was read while older mail was', async () => {
+    let release = (): void => {};
+    const loop = createReadingLoop({
+      reader: {
+        async take({ targets: [target] }) {
+          if (target?.kind === 'operator') await new Promise<void>((resolve) => (release = resolve));
+          return { kind: 'done' };
+        },
+      },
+      ...{ operatorMail: { passOn: async () => null }, spool, clock, log: silentLogger },
+      metrics: createReturnMetrics(new Registry()),
+    });
+    const names = [
+      { kind: 'operator', name: 'abuse' },
+      { kind: 'reports', name: 'dmarc' },
+    ] as const;
+    const facts = { from: null, ip: '192.0.2.1', receivedAt: clock.now(), bytes: new Uint8Array(10) };
+    for (const [n, target] of names.entries()) await spool.put(ID(n), { ...facts, targets: [target] });
+    loop.wake();
+    await expect.poll(() => spool.waiting()).toEqual([ID(0)]);
+    release();
+    await loop.idle();
+    expect(readdirSync(join(folder, 'quarantine'))).toEqual([]);
     await loop.stop();
   });
 });

@@ -85,9 +85,9 @@ export function createReadingLoop({ reader, operatorMail, spool, clock, log, met
 
   /** Reads what waits and is due, in order. */
   async function readWaiting(): Promise<boolean> {
-    for (const id of spool.waiting()) {
+    for (const id of spool.waiting(false)) {
       if (stopped) break;
-      if (spool.reporter(id) !== null || !isDue(id)) continue;
+      if (!isDue(id)) continue;
       if ((await readOne(id)) === 'store-away') return false;
     }
     return true;
@@ -104,7 +104,7 @@ export function createReadingLoop({ reader, operatorMail, spool, clock, log, met
     const last = Math.max(0, ...turns.values());
     const waiting = new Map<string, number>();
     let next: { id: string; sender: string; turn: number } | null = null;
-    for (const id of spool.waiting()) {
+    for (const id of spool.waiting(true)) {
       const sender = spool.reporter(id);
       if (sender === null) continue;
       const turn = turns.get(sender) ?? last;

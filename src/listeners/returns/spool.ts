@@ -39,8 +39,8 @@ export interface Spool {
   refusal(arrival: Arrival): NoRoom | null;
   /** Writes and syncs the file and the folder. Rejects if the disk fails. */
   put(id: string, mail: SpooledMail): Promise<void>;
-  /** Ids that wait, oldest first. */
-  waiting(): readonly string[];
+  /** Ids that wait, oldest first: all, or those to addresses for reports, or the others. */
+  waiting(ofReports?: boolean): readonly string[];
   /** The message waits until its targets are stored; until it is removed no more mail about them is accepted. */
   postpone(id: string, about: readonly ReturnTarget[]): void;
   /** Whether another message is postponed because of one of its targets. */
@@ -174,7 +174,8 @@ export async function openSpool(
       }
       entries.set(id, entry);
     },
-    waiting: () => [...entries.keys()],
+    waiting: (ofReports) =>
+      [...entries.keys()].filter((id) => ofReports === undefined || entries.get(id)?.isReport === ofReports),
     postpone(id, about) {
       const entry = entries.get(id);
       if (entry === undefined) return;
