@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';
-import { toSevenBit, toSevenBitInSteps } from './seven-bit.ts';
+import { inOneGo } from '../lib/turns.ts';
+import { toSevenBitInSteps } from './seven-bit.ts';
 import {
   base64Size,
   encodeBase64,
@@ -12,6 +13,8 @@ import {
 
 const wire = (...lines: string[]) => Buffer.from(`${lines.join('\r\n')}\r\n`, 'utf8');
 const TOP = ['From: a@example.com', 'Subject: x', 'MIME-Version: 1.0'];
+
+const toSevenBit = (message: Uint8Array) => inOneGo(toSevenBitInSteps(message));
 
 function converted(message: Uint8Array): Buffer {
   const result = toSevenBit(message);

@@ -7,7 +7,6 @@
  */
 import { isAscii } from 'node:buffer';
 import { joinInSteps } from '../lib/join-in-turns.ts';
-import { inOneGo } from '../lib/turns.ts';
 import { type MimePart, readMimeInSteps } from './mime-tree.ts';
 import { readHeaderLines } from './raw-header.ts';
 import {
@@ -34,12 +33,7 @@ const STEP_BYTES = 1_048_576;
 /** Whole lines of base64, so that the pieces join to the same result. */
 const BASE64_STEP = BASE64_BYTES_PER_LINE * 16_384;
 
-/** Converts `message`. A message without octets above 127 is returned as it is. */
-export function toSevenBit(message: Uint8Array): SevenBit {
-  return inOneGo(toSevenBitInSteps(message));
-}
-
-/** The same in steps, between which other work can run. */
+/** Converts `message` in steps, between which other work can run. One without octets above 127 is returned as it is. */
 export function* toSevenBitInSteps(message: Uint8Array): Generator<void, SevenBit, void> {
   const chunks: Uint8Array[] = [];
   const why = yield* convert(yield* readMimeInSteps(message), true, chunks);

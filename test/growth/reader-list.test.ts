@@ -48,11 +48,10 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'mail/address-text.ts namesUpFrom',
     'mail/address-text.ts splitAddress',
   ],
-  'gone through by toSevenBit, readMime, textFromHtml or readDmarcReport': [
+  'gone through by toSevenBitInSteps, readMime, textFromHtml or readDmarcReport': [
     'mail/simple-xml.ts readXmlInSteps',
     'pipeline/compose/text-from-html.ts textFromHtmlInSteps',
     'mail/mime-tree.ts readMimeInSteps',
-    'mail/seven-bit.ts toSevenBitInSteps',
   ],
   'called by readMime, readDsn, readTag, the classifier or the reader of templates': [
     'mail/dsn.ts fieldGroups',

@@ -85,7 +85,7 @@ import {
   strictFieldValue,
 } from '../../src/mail/raw-header.ts';
 import { readableText, textOfOctets } from '../../src/mail/readable-text.ts';
-import { toSevenBit } from '../../src/mail/seven-bit.ts';
+import { toSevenBitInSteps } from '../../src/mail/seven-bit.ts';
 import { readTagList } from '../../src/mail/tag-list.ts';
 import {
   countNonAscii,
@@ -484,7 +484,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'mail/raw-header.ts strictFieldValue': inField(strictFieldValue),
   'mail/readable-text.ts readableText': readableText,
   'mail/readable-text.ts textOfOctets': (text) => textOfOctets(Buffer.from(text, 'latin1')),
-  'mail/seven-bit.ts toSevenBit': eachMail(toSevenBit),
+  'mail/seven-bit.ts toSevenBitInSteps': eachMail((message) => inOneGo(toSevenBitInSteps(message))),
   'mail/tag-list.ts readTagList': (text) => readTagList(text, 64),
   'mail/transfer-encoding.ts countNonAscii': (text) => countNonAscii(bytes(text)),
   'mail/transfer-encoding.ts decodeQuotedPrintable': (text) => decodeQuotedPrintable(Buffer.from(text)),

@@ -116,10 +116,8 @@ export function needsAllDomains({
   return scope === 'admin' && limitedTokens !== true;
 }
 
-export function json(value: unknown, status = 200, headers?: Readonly<Record<string, string>>): ApiAnswer {
-  return headers === undefined
-    ? { status, body: wellFormedJson(value) }
-    : { status, headers, body: wellFormedJson(value) };
+export function json(value: unknown, headers: Readonly<Record<string, string>>): ApiAnswer {
+  return { status: 200, headers, body: wellFormedJson(value) };
 }
 
 /** A time as the API writes it: ISO 8601, UTC, milliseconds. */

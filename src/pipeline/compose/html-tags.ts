@@ -48,7 +48,7 @@ export function readTag(html: string, open: number): HtmlTag | number {
   if (next === EXCLAMATION || next === QUESTION) return afterDeclaration(html, open);
   const isClosing = next === SLASH;
   const nameAt = open + (isClosing ? 2 : 1);
-  if (!isLetter(html.charCodeAt(nameAt))) return isClosing ? after(html, '>', nameAt) : open + 1;
+  if (!isLetter(html.charCodeAt(nameAt))) return isClosing ? afterGreater(html, nameAt) : open + 1;
   let at = nameAt + 1;
   while (at < html.length && !endsName(html.charCodeAt(at))) at++;
   const end = passAttributes(html, at, null);
@@ -121,7 +121,7 @@ function passAttributes(html: string, from: number, found: HtmlAttribute[] | nul
 
 /** The offset after a comment, a declaration or a processing instruction. */
 function afterDeclaration(html: string, open: number): number {
-  if (!html.startsWith('<!--', open)) return after(html, '>', open);
+  if (!html.startsWith('<!--', open)) return afterGreater(html, open);
   // `<!-->` and `<!--->` are complete comments.
   if (html.startsWith('>', open + 4)) return open + 5;
   if (html.startsWith('->', open + 4)) return open + 6;
@@ -132,9 +132,9 @@ function afterDeclaration(html: string, open: number): number {
   return UNENDED;
 }
 
-function after(html: string, what: string, from: number): number {
-  const at = html.indexOf(what, from);
-  return at < 0 ? UNENDED : at + what.length;
+function afterGreater(html: string, from: number): number {
+  const at = html.indexOf('>', from);
+  return at < 0 ? UNENDED : at + 1;
 }
 
 function isLetter(code: number): boolean {

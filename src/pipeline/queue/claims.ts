@@ -156,7 +156,7 @@ export function createClaims(
       return;
     }
     deps.wake(site);
-    if (due.hasLane(site, 'critical')) deps.urgent(site);
+    if (due.hasCritical(site)) deps.urgent(site);
   }
 
   function schedule(): void {
@@ -222,7 +222,7 @@ export function createClaims(
     for (const site of [...due.sites()]) {
       if (!deps.closed(site)) {
         if (!sites.waitsForPlaces(site)) sites.refill(site);
-      } else if (due.hasLane(site, 'critical')) deps.urgent(site);
+      } else if (due.hasCritical(site)) deps.urgent(site);
     }
   }
 

@@ -76,8 +76,10 @@ describe('queues that are due', () => {
     expect(due.has(ref(1, { lane: 'critical' }))).toBe(false);
     expect(due.has(ref(1, { senderDomain: 'other.example' }))).toBe(false);
     expect(due.has(ref(1, { sandbox: true }))).toBe(false);
-    expect(due.hasLane('site', 'normal')).toBe(true);
-    expect(due.hasLane('site', 'critical')).toBe(false);
+    expect(due.hasCritical('site')).toBe(false);
+    due.note(ref(2, { lane: 'critical' }), 0, 0);
+    due.advance(0);
+    expect(due.hasCritical('site')).toBe(true);
   });
 
   it('follow their recipients’ domain to another site', () => {

@@ -69,8 +69,8 @@ export interface DueQueues {
   has(queue: Omit<QueueRef, 'queueId'>): boolean;
   /** Queues with due rows at a site. */
   count(site: string): number;
-  /** Whether one of them is of this lane. */
-  hasLane(site: string, lane: Lane): boolean;
+  /** Whether one of them is of the lane `critical`. */
+  hasCritical(site: string): boolean;
   /** Moves the site's queues to their current sites; returns these. */
   regroup(site: string): Set<string>;
   /** Moves one queue to its current site; returns that. */
@@ -274,7 +274,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     },
     has: (queue) => dueKeys.has(queueKeyOf(queue)),
     count,
-    hasLane: (site, lane) => (ofLane(site, lane)?.count ?? 0) > 0,
+    hasCritical: (site) => (ofLane(site, 'critical')?.count ?? 0) > 0,
     regroup(site) {
       const reached = new Set<string>();
       for (const { senders } of bySite.get(site) ?? []) {

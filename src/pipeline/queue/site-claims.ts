@@ -167,7 +167,7 @@ export function createSiteClaims(
   /** One round over some of the site's queues; returns true if the next round may find more. */
   async function claimFor(site: string): Promise<boolean> {
     // Critical mail is read beside what waits in memory.
-    const isUrgent = due.hasLane(site, 'critical') && window.waiting(site).critical === 0;
+    const isUrgent = due.hasCritical(site) && window.waiting(site).critical === 0;
     if (!running || deps.closed(site) || !(isLow(site) || isUrgent)) return false;
     const allowed = deps.allowance(site);
     const { critical, normal, bulk } = window.waiting(site);
@@ -184,7 +184,7 @@ export function createSiteClaims(
       if (onlyLarge && !room.takesLarge) crowdedOut.byLarge(site, senderDomain);
       return room.takesLarge || !onlyLarge;
     };
-    crowdedOut.byAll(site, due.hasLane(site, 'critical'));
+    crowdedOut.byAll(site, due.hasCritical(site));
     let moved = 0;
     const claims: Promise<void>[] = [];
     while (chosen.size < QUEUES_AT_ONCE && rowsLeft > 0) {

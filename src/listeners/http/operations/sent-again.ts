@@ -63,7 +63,7 @@ function sendAgain(
     const result = await deps.acceptance.release(given);
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
     const answer: Answer<typeof sentAgain> = { MessageID: result.messageId };
-    return json(answer, 200, { location: `${BASE}/email/${result.messageId}` });
+    return json(answer, { location: `${BASE}/email/${result.messageId}` });
   });
 }
 

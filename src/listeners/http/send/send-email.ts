@@ -61,7 +61,7 @@ export function sendEmailOperation({ acceptance, withKey, reader, email }: ApiPa
     const { result, ignored } = await accept(request, parsed, key);
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
     const answer: Answer<typeof emailAnswer> = { MessageID: result.messageId };
-    return json(answer, 200, {
+    return json(answer, {
       location: `${BASE}/email/${result.messageId}`,
       ...(ignored.length === 0 ? {} : { [IGNORED]: asHeader(ignored) }),
     });

@@ -5,7 +5,7 @@
  */
 import type { ValuePosition } from './escape.ts';
 import { createHtmlPosition, type HtmlPosition, type LinkText } from './html-position.ts';
-import type { TemplateLimits } from './limits.ts';
+import { TEMPLATE_LIMITS } from './limits.ts';
 import { type Expression, scan, type Token } from './scan.ts';
 import { TemplateError, type TemplatePart } from './template-error.ts';
 
@@ -39,10 +39,10 @@ interface Open {
 const MAX_NAMES = 200;
 
 /** Compiles one part. Throws TemplateError. */
-export function compilePart(source: string, part: TemplatePart, limits: TemplateLimits): Program {
+export function compilePart(source: string, part: TemplatePart): Program {
   const fail = (kind: 'syntax' | 'limit', message: string, at: number) =>
     new TemplateError(kind, message, { part, source, at });
-  checkSize(source, part, limits, fail);
+  checkSize(source, part, fail);
   const html = part === 'html' ? createHtmlPosition() : null;
   const names = new Set<string>();
   const top: Piece[] = [];
@@ -51,7 +51,7 @@ export function compilePart(source: string, part: TemplatePart, limits: Template
   /** The section that has just ended; its inverse may follow directly. */
   let ended: (Open & { after: ReturnType<HtmlPosition['mark']> | null }) | null = null;
 
-  for (const token of scan(source, part, limits)) {
+  for (const token of scan(source, part)) {
     const before = ended;
     ended = null;
     switch (token.kind) {
@@ -113,8 +113,8 @@ export function compilePart(source: string, part: TemplatePart, limits: Template
     { expression, inverted, at }: Extract<Token, { kind: 'section' }>,
     previous: typeof ended,
   ): void {
-    if (open.length >= limits.maxDepth) {
-      throw fail('limit', `Sections may be at most ${limits.maxDepth} deep`, at);
+    if (open.length >= TEMPLATE_LIMITS.maxDepth) {
+      throw fail('limit', `Sections may be at most ${TEMPLATE_LIMITS.maxDepth} deep`, at);
     }
     if (expression.kind === 'literal') throw fail('syntax', 'A section needs a name, not a text', at);
     const counterpart =
@@ -168,17 +168,19 @@ export function compilePart(source: string, part: TemplatePart, limits: Template
 function checkSize(
   source: string,
   part: TemplatePart,
-  limits: TemplateLimits,
   fail: (kind: 'syntax' | 'limit', message: string, at: number) => TemplateError,
 ): void {
   if (part === 'subject') {
-    if (source.length > limits.maxSubjectChars) {
-      throw fail('limit', `A subject may have at most ${limits.maxSubjectChars} characters`, 0);
+    if (source.length > TEMPLATE_LIMITS.maxSubjectChars) {
+      throw fail('limit', `A subject may have at most ${TEMPLATE_LIMITS.maxSubjectChars} characters`, 0);
     }
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
     const control = source.search(/[\u0000-\u001f\u007f]/);
     if (control >= 0) throw fail('syntax', 'A subject is one line without control characters', control);
-  } else if (source.length > limits.maxSourceBytes || Buffer.byteLength(source) > limits.maxSourceBytes) {
-    throw fail('limit', `A part may have at most ${limits.maxSourceBytes} octets`, 0);
+  } else if (
+    source.length > TEMPLATE_LIMITS.maxSourceBytes ||
+    Buffer.byteLength(source) > TEMPLATE_LIMITS.maxSourceBytes
+  ) {
+    throw fail('limit', `A part may have at most ${TEMPLATE_LIMITS.maxSourceBytes} octets`, 0);
   }
 }

@@ -3,7 +3,7 @@
  * throws the first mistake. One linear pass: every search either finds its end or ends the scan. A section or comment
  * tag alone on its line removes the whole line, so that loops leave no blank lines.
  */
-import type { TemplateLimits } from './limits.ts';
+import { TEMPLATE_LIMITS } from './limits.ts';
 import { TemplateError, type TemplatePart } from './template-error.ts';
 
 /** The content of a tag: a value by name, a loop variable, or a fixed text. */
@@ -29,15 +29,15 @@ const LOOP_FACTS = new Map([
 const FOREIGN_HELPER = /^(if|each|unless|with)\s+(\S+)$/;
 
 /** The tokens of one part. Throws TemplateError. */
-export function scan(source: string, part: TemplatePart, limits: TemplateLimits): readonly Token[] {
+export function scan(source: string, part: TemplatePart): readonly Token[] {
   const tokens: Token[] = [];
   let at = 0;
   let tags = 0;
   while (at < source.length) {
     const start = source.indexOf('{{', at);
     if (start < 0) break;
-    if (++tags > limits.maxTags) {
-      throw fail('limit', `A part may have at most ${limits.maxTags} tags`, start);
+    if (++tags > TEMPLATE_LIMITS.maxTags) {
+      throw fail('limit', `A part may have at most ${TEMPLATE_LIMITS.maxTags} tags`, start);
     }
     const tag = readTag(start);
     const alone = tag.token === null || tag.token.kind === 'section' || tag.token.kind === 'close';
@@ -96,7 +96,7 @@ export function scan(source: string, part: TemplatePart, limits: TemplateLimits)
 
   /** Offset of the closing braces; those inside a quoted text do not count. */
   function tagEnd(start: number, from: number): number {
-    const stop = Math.min(source.length, from + limits.maxTagChars);
+    const stop = Math.min(source.length, from + TEMPLATE_LIMITS.maxTagChars);
     let quote = '';
     for (let i = from; i < stop; i++) {
       const char = source[i] ?? '';
@@ -108,8 +108,8 @@ export function scan(source: string, part: TemplatePart, limits: TemplateLimits)
       else if (char === '{' && source[i + 1] === '{') break;
     }
     if (quote !== '') throw fail('syntax', 'A quoted text in this tag is not closed', start);
-    if (stop < source.length && stop === from + limits.maxTagChars) {
-      throw fail('limit', `A tag may have at most ${limits.maxTagChars} characters`, start);
+    if (stop < source.length && stop === from + TEMPLATE_LIMITS.maxTagChars) {
+      throw fail('limit', `A tag may have at most ${TEMPLATE_LIMITS.maxTagChars} characters`, start);
     }
     throw fail('syntax', 'This tag is not closed with }}; to write two braces as text: {{"{{"}}', start);
   }
@@ -148,8 +148,8 @@ export function scan(source: string, part: TemplatePart, limits: TemplateLimits)
     if (literal !== null) return { kind: 'literal', text, value: literal };
     if (text === '') throw fail('syntax', 'This tag names nothing', start);
     const names = text.split('.');
-    if (names.length > limits.maxPathNames) {
-      throw fail('limit', `A path may have at most ${limits.maxPathNames} names`, start);
+    if (names.length > TEMPLATE_LIMITS.maxPathNames) {
+      throw fail('limit', `A path may have at most ${TEMPLATE_LIMITS.maxPathNames} names`, start);
     }
     if (names.every((name) => NAME.test(name))) return { kind: 'path', text, names };
     const message = text.startsWith('@')

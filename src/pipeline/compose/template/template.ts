@@ -41,9 +41,9 @@ const ALL: PartsWanted = { subject: true, html: true, text: true };
 /** Compiles every part. Throws TemplateError of the kinds syntax and limit. */
 export function compileTemplate({ subject, html, text }: TemplateSource): CompiledTemplate {
   const programs = {
-    subject: subject === null ? null : compilePart(subject, 'subject', TEMPLATE_LIMITS),
-    html: html === null ? null : compilePart(html, 'html', TEMPLATE_LIMITS),
-    text: text === null ? null : compilePart(text, 'text', TEMPLATE_LIMITS),
+    subject: subject === null ? null : compilePart(subject, 'subject'),
+    html: html === null ? null : compilePart(html, 'html'),
+    text: text === null ? null : compilePart(text, 'text'),
   };
   const parts = [programs.subject, programs.html, programs.text].filter((program) => program !== null);
   return {
