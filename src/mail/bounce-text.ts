@@ -8,7 +8,7 @@
 import { answersBySubject, isAutoReplied } from './auto-reply.ts';
 import { textIn } from './decode-words.ts';
 import type { DsnAction, DsnRecipient, DsnReport } from './dsn.ts';
-import { isFromMailSystem, isPassedOn, returnedFields } from './dsn.ts';
+import { behindForwarding, isFromMailSystem, isPassedOn, returnedFields } from './dsn.ts';
 import { bodyOf, fieldOf, type MimePart, ownParts } from './mime-tree.ts';
 import { readableText, textOfOctets } from './readable-text.ts';
 
@@ -39,6 +39,7 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
     'your message wasn’t delivered to',
   ],
   yahoo: ['sorry, we were unable to deliver your message to the following address'],
+  opensmtpd: ['this is the mailer-daemon, please do not reply to this email'],
   mdaemon: ['message had permanent fatal delivery errors'],
   ses: ['an error occurred while trying to deliver the mail to the following recipients'],
   groupwise: ['the message that you sent was undeliverable to the following'],
@@ -57,7 +58,11 @@ const DELAYED = [
   'could not be delivered for more than',
   'transient non-fatal errors',
   'delivery is delayed to these recipients',
+  'this is only a temporary failure report',
 ];
+
+/** OpenSMTPD calls the report of mail that it gave up a delay. */
+const EXPIRED = /\benvelope expired\b/i;
 
 /** After these lines the original message is repeated. */
 const ORIGINAL = [
@@ -84,6 +89,11 @@ const ADDRESS = /[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}/;
 /** A line that names a recipient, maybe followed by the reason: `<a@b>:`, `  a@b`, `'a@b' on …`. */
 const RECIPIENT_LINE =
   /^[ \t]{0,16}(?:to: )?[<'"(]{0,2}([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253})[>'")]{0,2}(?:<mailto:[^<>\s]{1,330}>)?(?::|\s|$)/i;
+/** Below the address that was refused: the one that had been forwarded to it, as Exim, Sendmail and Postfix write it. */
+const FORWARDED_FROM =
+  /\((?:ultimately )?(?:generated|expanded) from:? <?([^\s<>()]{1,64}@[A-Za-z0-9.-]{1,253})>?\):?/i;
+/** How Sendmail quotes the reason. */
+const QUOTED_REASON = /^\(reason: (.+)\)$/i;
 /** `550 5.1.1 …`, `550-5.1.1 …`, `#550 5.1.1 …`. */
 const REPLY = /(?:^|[^0-9.])([45]\d\d)[ \-#]{1,3}([45]\.\d{1,3}\.\d{1,3})?/;
 const STATUS = /(?:^|[^0-9.])([45]\.\d{1,3}\.\d{1,3})(?![0-9.])/;
@@ -161,19 +171,36 @@ function isCoded(one: DsnRecipient): boolean {
   return codeOf(one) !== '';
 }
 
-/** A report whose fields lack reasons, with those of its text for people: Exim writes only there what failed at its own host. */
+/**
+ * A report with what only its text for people says: Exim writes there alone which address it had forwarded the mail to, and
+ * Exim, Sendmail and OpenSMTPD the reason of what failed at their own host.
+ */
 export function withReasonsOf(mail: MimePart, report: DsnReport): DsnReport {
-  if (report.recipients.every(({ diagnostic }) => diagnostic !== '')) return report;
-  const told = new Map(
-    readTextBounce(mail)?.recipients.map((one) => [one.finalRecipient?.toLowerCase(), one] as const),
-  );
-  const recipients = report.recipients.map((one) => {
-    const found = one.diagnostic === '' ? told.get(one.finalRecipient?.toLowerCase()) : undefined;
-    if (found === undefined || found.action !== one.action) return one;
-    const { diagnostic, isSmtp } = found;
-    return { ...one, diagnostic, isSmtp, status: found.status ?? one.status };
-  });
-  return { ...report, recipients };
+  const told = new Map<string, DsnRecipient[]>();
+  for (const one of readTextBounce(mail)?.recipients ?? []) {
+    for (const address of new Set([one.finalRecipient, one.originalRecipient])) {
+      const key = keyOf(address);
+      told.set(key, [...(told.get(key) ?? []), one]);
+    }
+  }
+  return { ...report, recipients: report.recipients.map((one) => withTextOf(one, told)) };
+}
+
+function withTextOf(one: DsnRecipient, told: ReadonlyMap<string, DsnRecipient[]>): DsnRecipient {
+  const about = told.get(keyOf(one.finalRecipient)) ?? told.get(keyOf(one.originalRecipient));
+  // Of several behind one address, which the text names in the order of the report, each once.
+  const found = about !== undefined && about.length > 1 ? about.shift() : about?.[0];
+  if (found === undefined) return one;
+  const isOrigin = keyOf(found.originalRecipient) === keyOf(one.finalRecipient);
+  const read = isOrigin ? behindForwarding(one, found.finalRecipient) : one;
+  if (one.diagnostic !== '' || found.action !== one.action) return read;
+  const { diagnostic, isSmtp } = found;
+  const action = EXPIRED.test(diagnostic) ? 'failed' : one.action;
+  return { ...read, action, diagnostic, isSmtp, status: found.status ?? one.status };
+}
+
+function keyOf(address: string | null): string {
+  return address?.toLowerCase() ?? '';
 }
 
 function firstText(mail: MimePart): string {
@@ -266,12 +293,14 @@ function recipient(address: string, words: string, action: DsnAction, naming: Na
 
 /** The reason from its SMTP reply on, if it contains one. */
 function withWords(one: DsnRecipient, given: string, naming: Naming): DsnRecipient {
-  const words = given.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
+  const text = given.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
+  const originalRecipient = FORWARDED_FROM.exec(text)?.[1] ?? one.originalRecipient;
+  const words = text.replace(FORWARDED_FROM, '').trim().replace(QUOTED_REASON, '$1');
   const reply = naming.reply.exec(words);
   const status = reply?.[2] ?? naming.status.exec(words)?.[1] ?? null;
   const at = reply === null ? 0 : words.indexOf(reply[1] as string, reply.index);
   const diagnostic = words.slice(at).replace(/^([45]\d\d)[ \-#]{1,3}/, '$1 ');
-  return { ...one, status, diagnostic, isSmtp: reply !== null };
+  return { ...one, originalRecipient, status, diagnostic, isSmtp: reply !== null };
 }
 
 /** If the recipient's own lines say nothing: the lines with a code or a reason, from anywhere in the text. */

@@ -92,7 +92,7 @@ export function readDsn(mail: MimePart): DsnReport | null {
   for (const fields of blocksOf(bodyOf(status, MAX_REPORT_BYTES))) {
     if (recipients.length === MAX_RECIPIENTS) break;
     reportingMta ||= typedValue(fieldValue(fields, 'reporting-mta')).value;
-    const recipient = recipientOf(fields);
+    const recipient = recipientOf(fields, reportingMta);
     if (recipient !== null) recipients.push(recipient);
   }
   if (recipients.length === 0) return null;
@@ -175,25 +175,46 @@ function* blocksOf(text: Buffer): Generator<readonly ReportField[]> {
   if (block.length > 0) yield block;
 }
 
-function recipientOf(fields: readonly ReportField[]): DsnRecipient | null {
+function recipientOf(fields: readonly ReportField[], reportingMta: string): DsnRecipient | null {
   const value = (name: string) => fieldValue(fields, name);
   const final = value('final-recipient');
   const original = value('original-recipient');
   const status = ENHANCED.exec(value('status') ?? '')?.[1] ?? null;
   const { type, value: words } = typedValue(decodeWords(value('diagnostic-code') ?? ''));
-  const diagnostic = readableText(words).replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
+  const told = readableText(words).replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
+  // Sendmail gives the exit code of a local program, whose meaning is in the text for people.
+  const diagnostic = type === 'x-unix' && /^\d{1,3}$/.test(told) ? '' : told;
   const isSmtp = SMTP_CODE.test(diagnostic) && (type === 'smtp' || type === '');
   const action = actionOf(value('action'), status ?? (isSmtp ? diagnostic : null));
   if ((final === null && original === null) || action === null) return null;
-  return {
-    action,
-    status,
-    diagnostic,
-    isSmtp,
-    finalRecipient: addressOf(final),
-    originalRecipient: originalAddressOf(original),
-    remoteMta: typedValue(value('remote-mta')).value.slice(0, 255),
-  };
+  const finalRecipient = addressOf(final);
+  const actual = addressOf(value('x-actual-recipient'));
+  return behindForwarding(
+    {
+      action,
+      status,
+      diagnostic,
+      isSmtp,
+      finalRecipient,
+      originalRecipient: originalAddressOf(original),
+      remoteMta: typedValue(value('remote-mta')).value.slice(0, 255),
+    },
+    actual === null || isMailboxAt(reportingMta, actual, finalRecipient) ? null : actual,
+  );
+}
+
+/**
+ * `one` with the address that was really refused as its final recipient. Exim and Sendmail name there the address as they
+ * received it, also where its forwarding failed.
+ */
+export function behindForwarding(one: DsnRecipient, actual: string | null): DsnRecipient {
+  return actual === null ? one : { ...one, finalRecipient: actual, originalRecipient: one.finalRecipient };
+}
+
+/** Sendmail adds its own host to the name of each local mailbox, also where nothing was forwarded. */
+function isMailboxAt(host: string, actual: string, final: string | null): boolean {
+  const name = final === null ? '' : final.slice(0, final.lastIndexOf('@'));
+  return `${name}@${host}`.toLowerCase() === actual.toLowerCase();
 }
 
 /** The action as written, or what the status or the reply means if there is none. */

@@ -31,11 +31,14 @@ function readAll(bytes: Uint8Array) {
   };
 }
 
-/** `action final status "words"` of each recipient. */
+/** `action final (for original, if that differs) status "words"` of each recipient. */
 function summary(name: string): string[] {
   const { report } = readAll(load(name));
   return (report?.recipients ?? []).map(
-    ({ action, finalRecipient, status, diagnostic }) => `${action} ${finalRecipient} ${status ?? '-'} ${diagnostic}`,
+    ({ action, finalRecipient, originalRecipient, status, diagnostic }) => {
+      const origin = (originalRecipient ?? finalRecipient) === finalRecipient ? '' : ` for ${originalRecipient}`;
+      return `${action} ${finalRecipient}${origin} ${status ?? '-'} ${diagnostic}`;
+    },
   );
 }
 
@@ -53,6 +56,17 @@ describe('reports of failure', () => {
       'failed bob@reader.example 5.0.0 No Such User Here',
       'failed eve@elsewhere.example 5.0.0 550 5.7.1 Refused',
     ],
+    'dsn-exim-forwarded': [
+      'failed gone@elsewhere.example for fwd@exim.example 5.0.0 550 5.1.1 <gone@elsewhere.example>: Recipient address rejected: User unknown in virtual mailbox table',
+    ],
+    'dsn-sendmail-forwarded': [
+      'failed gone@elsewhere.example for fwd@sendmail.example 5.1.1 550 5.1.1 <gone@elsewhere.example>: Recipient address rejected: User unknown in virtual mailbox table',
+    ],
+    'dsn-sendmail-exit-code': [
+      'failed late@sendmail.example 5.1.1 550 5.1.1 <late@sendmail.example>... User unknown',
+    ],
+    'dsn-opensmtpd': ['failed late@smtpd.example 5.3.0 "mailbox broken"'],
+    'dsn-opensmtpd-expired': ['failed tmp@smtpd.example 4.4.7 Envelope expired'],
     'dsn-without-action': ['failed ann@reader.example 5.1.1 '],
     'text-exim': ['failed ann@reader.example 5.1.1 550 5.1.1 No such mailbox'],
     'text-exim-warning': ['delayed ann@reader.example - Delay reason: connection timed out'],
@@ -63,7 +77,7 @@ describe('reports of failure', () => {
     'text-postfix': [
       'failed ann@reader.example 5.1.1 550 5.1.1 <ann@reader.example>: Recipient address rejected: User unknown (in reply to RCPT TO command)',
     ],
-    'text-sendmail': ['failed ann@reader.example 5.1.1 550 5.1.1 <ann@reader.example>... User unknown)'],
+    'text-sendmail': ['failed ann@reader.example 5.1.1 550 5.1.1 <ann@reader.example>... User unknown'],
     'text-google': [
       'failed ann@reader.example 5.1.1 550 550 5.1.1 <ann@reader.example>: Recipient address rejected: User unknown (state 14).',
     ],
@@ -97,7 +111,10 @@ describe('reports of failure', () => {
       charset === 'utf-8' ? Buffer.from(text) : Buffer.from(text, 'latin1'),
     ]);
     return (readAll(bytes).report?.recipients ?? []).map(
-      ({ action, finalRecipient, status, diagnostic }) => `${action} ${finalRecipient} ${status ?? '-'} ${diagnostic}`,
+      ({ action, finalRecipient, originalRecipient, status, diagnostic }) => {
+      const origin = (originalRecipient ?? finalRecipient) === finalRecipient ? '' : ` for ${originalRecipient}`;
+      return `${action} ${finalRecipient}${origin} ${status ?? '-'} ${diagnostic}`;
+    },
     );
   };
   const RESOLVER = '#550 5.1.1 RESOLVER.ADR.RecipNotFound; not found ##';
@@ -166,7 +183,10 @@ describe('reports of failure', () => {
   const fieldsOf = (fields: string): string[] => {
     const { report } = readAll(dsnOf(fields));
     return (report?.recipients ?? []).map(
-      ({ action, finalRecipient, status, diagnostic }) => `${action} ${finalRecipient} ${status ?? '-'} ${diagnostic}`,
+      ({ action, finalRecipient, originalRecipient, status, diagnostic }) => {
+      const origin = (originalRecipient ?? finalRecipient) === finalRecipient ? '' : ` for ${originalRecipient}`;
+      return `${action} ${finalRecipient}${origin} ${status ?? '-'} ${diagnostic}`;
+    },
     );
   };
   const MTA = 'Reporting-MTA: dns; mx.reader.example\n';
