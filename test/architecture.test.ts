@@ -38,6 +38,7 @@ const SHARED_WITH_UI = [
   'src/lib/csv.ts',
   'src/listeners/http/sandbox/captured-page.ts',
   'src/model/wait-reason.ts',
+  'src/model/webhook.ts',
   ...['src/pipeline/compose/html-entities.ts', 'src/pipeline/compose/html-tags.ts'],
 ];
 

@@ -10,6 +10,7 @@ import type {
 } from '../client/api-types.ts';
 import type { Page } from '../client/many.ts';
 import { WEBHOOK_TOKENS } from '../model/event.ts';
+import { redirectAdvice } from '../model/webhook.ts';
 import { EXISTING, pagesOf, portionsOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom } from './arguments.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
@@ -121,7 +122,7 @@ export const webhookCommands: CommandGroup = (program) => {
       const text =
         result.StatusCode === 0
           ? `No answer: ${result.Error}`
-          : `${result.StatusCode} in ${result.LatencyMs} ms${isRedirect(result.StatusCode) ? ': a redirect, which is not followed; give the webhook the URL that it leads to' : ''}\n${result.Body}`;
+          : `${result.StatusCode} in ${result.LatencyMs} ms${redirectAdvice(result.StatusCode)}\n${result.Body}`;
       ctx.print(result, text.trimEnd());
       if (!isSuccess(result.StatusCode)) ctx.fail();
     });
@@ -223,7 +224,6 @@ function callNumber(text: string): number {
 }
 
 const isSuccess = (code: number) => code >= 200 && code < 300;
-const isRedirect = (code: number) => code >= 300 && code < 400;
 
 /** Of a failure also what the receiver said, in one line: the ends of lines were made printable before. */
 function answerOf(error: string, code: number, body: string): string {
@@ -234,7 +234,7 @@ function answerOf(error: string, code: number, body: string): string {
 function callText(call: WebhookCallDetail): string {
   const { Event, Status, Tries, ResponseCode, ResponseBody, Error: error, NextTryAt, Request } = call;
   const headers = Object.entries(Request.Headers).map(([name, value]) => `${name}: ${value}`);
-  const answer = Tries === 0 ? 'no try yet' : error || String(ResponseCode);
+  const answer = Tries === 0 ? 'no try yet' : error || `${ResponseCode}${redirectAdvice(ResponseCode)}`;
   const next = NextTryAt === null ? '' : `, next try: ${NextTryAt}`;
   const lines = [
     `${Event}: ${Status}, tries: ${Tries}, last answer: ${answer}${next}`,

@@ -53,3 +53,9 @@ export interface Webhook {
 export function listensTo(events: readonly string[], token: string | null): boolean {
   return events.includes('all') || (token !== null && events.includes(token));
 }
+
+/** What is to be added to a status that a receiver answered: that redirects are not followed; '' = nothing. */
+export function redirectAdvice(status: number): string {
+  const isRedirect = status >= 300 && status < 400;
+  return isRedirect ? ': a redirect, which is not followed; give the webhook the URL that it leads to' : '';
+}

@@ -37,6 +37,8 @@ describe('a webhook', () => {
     });
     expect(healthOf(failing)).toMatchObject({ status: 'Failing', words: 'Failing' });
     expect(healthOf(failing).meaning).toContain('No answer: refused.');
+    const moved = { ...failing, LastResponseCode: 301 };
+    expect(healthOf(moved).meaning).toContain('Answered 301: a redirect, which is not followed');
     expect(healthOf(webhook({ Status: 'Disabled', DisabledReason: 'Gone' })).meaning).toContain('410');
     const disabled = (DisabledReason: 'User' | 'Failures') =>
       healthOf(webhook({ Status: 'Disabled', DisabledReason })).status;

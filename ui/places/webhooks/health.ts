@@ -1,5 +1,6 @@
 /** How a webhook stands, in words, and what came of its calls. Pure. */
 import type { WebhookCall, WebhookDetail, WebhookTest } from '../../../src/client/api-types.ts';
+import { redirectAdvice } from '../../../src/model/webhook.ts';
 import { holdsWords } from '../../components/search-text.ts';
 import { eventsText } from './event-words.ts';
 
@@ -56,7 +57,9 @@ export function fits(webhook: WebhookDetail, text: string): boolean {
 
 /** What the last try got: `Answered 200`, or why there was no answer. */
 function lastAnswer({ LastResponseCode, LastError }: WebhookDetail): string {
-  return LastResponseCode === 0 ? `No answer: ${oneLine(LastError)}` : `Answered ${LastResponseCode}`;
+  return LastResponseCode === 0
+    ? `No answer: ${oneLine(LastError)}`
+    : `Answered ${LastResponseCode}${redirectAdvice(LastResponseCode)}`;
 }
 
 /** What a test got, and whether the receiver took it. */
@@ -67,7 +70,10 @@ export function testWords({ StatusCode, LatencyMs, Error: error }: WebhookTest):
   const isTaken = StatusCode >= 200 && StatusCode <= 299;
   if (StatusCode === 0)
     return { isTaken, words: `No answer after ${duration(LatencyMs)}: ${oneLine(error)}` };
-  return { isTaken, words: `Answered ${StatusCode} after ${duration(LatencyMs)}` };
+  return {
+    isTaken,
+    words: `Answered ${StatusCode} after ${duration(LatencyMs)}${redirectAdvice(StatusCode)}`,
+  };
 }
 
 /** How a call stands: the status as `Status` shows it, and its words. */

@@ -5,7 +5,7 @@
  */
 
 import { relayOfSite } from '../../../model/route.ts';
-import type { Webhook } from '../../../model/webhook.ts';
+import { redirectAdvice, type Webhook } from '../../../model/webhook.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { checksOf, heldFrom } from '../../../policy/domains/domain-status.ts';
@@ -324,8 +324,9 @@ function guardItem({ domain, standing }: { domain: string; standing: GuardStandi
   };
 }
 
-function isLasting({ status, failingSince }: Webhook, now: number): boolean {
-  return status === 'Disabled' || (failingSince !== null && now - failingSince >= FAILING_MS);
+function isLasting({ status, failingSince, lastResponseTry }: Webhook, now: number): boolean {
+  if (status === 'Disabled') return true;
+  return failingSince !== null && (lastResponseTry > 1 || now - failingSince >= FAILING_MS);
 }
 
 const OFF_BECAUSE = {
@@ -336,23 +337,32 @@ const OFF_BECAUSE = {
 } as const;
 
 function webhookItem(webhook: Webhook & { waiting: number }): AttentionItem {
-  const { id, url, status, disabledReason, failingSince, updatedAt, lastError, lastResponseCode } = webhook;
+  const { id, url, status, disabledReason, failingSince, updatedAt } = webhook;
   const isOff = status === 'Disabled';
-  const said = lastError === '' ? `HTTP status ${lastResponseCode}` : lastError.slice(0, SHOWN_REPLY);
+  const said = lastAnswer(webhook);
   return {
     ...{ Kind: 'webhook', Severity: isOff ? 'Failing' : 'Warning', Subject: String(id) },
     Message: isOff
-      ? `The webhook ${url} was switched off ${OFF_BECAUSE[disabledReason ?? 'User']}. Last answer: ${said}.`
-      : `Calls of the webhook ${url} fail. Last answer: ${said}.`,
+      ? `The webhook ${url} was switched off ${OFF_BECAUSE[disabledReason ?? 'User']}. ${said}`
+      : `Calls of the webhook ${url} fail. ${said}`,
     Fix: isOff
       ? 'Mend the receiver, then enable the webhook: the calls of the last 72 hours are made.'
-      : 'Mend the receiver; calls are tried again by themselves.',
+      : 'Mend the receiver, or give the webhook another URL, and test it. Calls are tried again by themselves, after minutes to a day; enabling the webhook makes those that wait now.',
     ...{ Since: isoTime(failingSince ?? updatedAt), Until: null, Waiting: webhook.waiting },
     Action: isOff
       ? { Label: 'Enable', Method: 'PATCH', Path: `/webhooks/${id}`, Body: { Status: 'Enabled' } }
       : { Label: 'Test now', Method: 'POST', Path: `/webhooks/${id}/test`, Body: {} },
     Command: `postrider webhook test ${id}`,
   };
+}
+
+/** A sentence: what the receiver answered to the last call, or why it gave no answer. */
+function lastAnswer({ lastError, lastResponseCode, lastResponseBody }: Webhook): string {
+  if (lastError !== '') return sentence(`No answer: ${lastError.slice(0, SHOWN_REPLY)}`);
+  const advice = redirectAdvice(lastResponseCode);
+  const body = advice === '' ? lastResponseBody.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN_REPLY) : '';
+  const said = `Last answer: HTTP status ${lastResponseCode}${advice}`;
+  return sentence(body === '' ? said : `${said}, “${body.toWellFormed()}”`);
 }
 
 function holdItem(hold: Hold, counted: Counted, mayRelease: boolean): AttentionItem {

@@ -371,7 +371,7 @@ it('tells once of a disk on which nothing can be stored, and of the log there', 
   await fail('example.com', null);
 });
 
-it('tells of webhooks that fail for a minute or were switched off, to who may read them', async () => {
+it('tells of webhooks that fail again or for a minute, or were switched off, to who may read them', async () => {
   const id = (
     await world.call('POST', '/webhooks', {
       body: { Event: 'delivery', WebhookURL: 'http://127.0.0.1:9/hook' },
@@ -416,12 +416,28 @@ it('tells of webhooks that fail for a minute or were switched off, to who may re
   expect(await of('webhook', world.tokens.own)).toMatchObject([
     { Severity: 'Warning', Subject: String(id), Waiting: 1, Action: { Path: `/webhooks/${id}/test` } },
   ]);
+  await world.store.claimCalls({ epoch: world.epoch, now: clock.now(), limit: 1, excludeWebhooks: [] });
+  const answered = { responseCode: 404, responseBody: '{"hint":"The workflow\n must be active"}' };
+  await settle({ tryNumber: 2, state: 'pending', ...answered });
+  const said = async () => (await of('webhook', world.tokens.own))[0]?.Message;
+  expect(await said()).toContain('Last answer: HTTP status 404, “{"hint":"The workflow must be active"}”.');
+  await world.store.claimCalls({ epoch: world.epoch, now: clock.now(), limit: 1, excludeWebhooks: [] });
+  await settle({ tryNumber: 3, state: 'succeeded', responseCode: 204 });
+  expect(await of('webhook', world.tokens.own)).toEqual([]);
+  const replay = { webhookId: id, since: 0, until: clock.now() + 1, onlyFailed: false, limit: 10 };
+  await world.store.replayCalls({ ...replay, now: clock.now() });
+  await world.store.claimCalls({ epoch: world.epoch, now: clock.now(), limit: 1, excludeWebhooks: [] });
+  // The second try is made after five seconds: a receiver that restarts takes it.
+  await settle({ tryNumber: 2, responseCode: 301, responseBody: '<html>' });
+  expect(await said()).toContain(
+    '301: a redirect, which is not followed; give the webhook the URL that it leads to.',
+  );
   const [again] = await world.store.claimCalls({
     ...{ epoch: world.epoch, now: clock.now(), limit: 1, excludeWebhooks: [] },
   });
   const told = { id: uuidv7(clock, world.random), kind: 'webhook.disabled', at: clock.now() } as const;
   const event = { ...told, detail: null, domain: 'example.com', deliveryId: null };
-  await settle({ callId: again?.id ?? 0, tryNumber: 2, state: 'failed', disable: { reason: 'Gone', event } });
+  await settle({ callId: again?.id ?? 0, tryNumber: 3, state: 'failed', disable: { reason: 'Gone', event } });
   expect(await of('webhook', world.tokens.own)).toMatchObject([
     { Severity: 'Failing', Action: { Method: 'PATCH', Body: { Status: 'Enabled' } } },
   ]);
