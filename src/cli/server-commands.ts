@@ -53,8 +53,8 @@ export async function runServer(
   });
   let started: RunningServer | null = null;
   // Before the start, because a signal may come as soon as the server answers.
-  const asked = untilSignal(() => void started?.reload());
-  void asked.then(() => {
+  const signals = untilSignal(() => void started?.reload());
+  void signals.asked.then(() => {
     if (started !== null) return;
     systemClock.setTimer(START_GRACE_MS, () => {
       if (started === null) process.exit(0);
@@ -84,6 +84,7 @@ export async function runServer(
     });
     started = server;
   } catch (cause) {
+    signals.leave();
     const error = explainStart(cause, config);
     if (isLocked(cause as Error)) error.message += ' Or give this one a folder of its own with --data.';
     // A known error, such as a port in use, is one sentence; an unknown one is printed with its stack.
@@ -99,7 +100,7 @@ export async function runServer(
   freeStart();
 
   const failed = server.failed.then((reason) => ({ reason }));
-  const end = await Promise.race([asked, failed]);
+  const end = await Promise.race([signals.asked, failed]);
   if (typeof end === 'object') {
     logs.service.error(
       { reason: end.reason },
@@ -126,21 +127,26 @@ function explained<Result>(config: Config, work: () => Result): Result {
   }
 }
 
-function untilSignal(reload: () => void): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let askedAtMs: number | null = null;
-    const stop = (signal: NodeJS.Signals): void => {
-      const nowMs = systemClock.monotonicMs();
-      // A second signal while stopping ends the process at once. One directly after the first is the same Ctrl-C,
-      // passed on by the launcher.
-      if (askedAtMs !== null && nowMs - askedAtMs > SAME_REQUEST_MS) process.exit(130);
-      askedAtMs ??= nowMs;
-      resolve(signal);
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-    process.on('SIGHUP', reload);
-  });
+/** `leave`: signals do again what they do without a server. */
+function untilSignal(reload: () => void): { asked: Promise<NodeJS.Signals>; leave(): void } {
+  const { promise: asked, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  let askedAtMs: number | null = null;
+  const stop = (signal: NodeJS.Signals): void => {
+    const nowMs = systemClock.monotonicMs();
+    // A second signal while stopping ends the process at once. One directly after the first is the same Ctrl-C,
+    // passed on by the launcher.
+    if (askedAtMs !== null && nowMs - askedAtMs > SAME_REQUEST_MS) process.exit(130);
+    askedAtMs ??= nowMs;
+    resolve(signal);
+  };
+  const handlers = { SIGTERM: stop, SIGINT: stop, SIGHUP: reload };
+  for (const [signal, handle] of Object.entries(handlers)) process.on(signal, handle);
+  return {
+    asked,
+    leave() {
+      for (const [signal, handle] of Object.entries(handlers)) process.off(signal, handle);
+    },
+  };
 }
 
 /** Fewer are too few for mail to many sites. */

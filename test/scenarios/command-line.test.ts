@@ -580,6 +580,8 @@ describe('a server that ended badly', () => {
 
   it('is not started twice over one folder, nor on a port that is taken', async () => {
     const server = await startInstance(scope);
+    const handlers = () => ['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => process.listenerCount(signal));
+    const before = handlers();
     const second = await command([
       'serve',
       '--http',
@@ -590,6 +592,7 @@ describe('a server that ended badly', () => {
       server.folder,
     ]);
     expect(second.code).toBe(1);
+    expect(handlers()).toEqual(before);
     expect(second.stderr).toContain(`the server with pid ${process.pid} uses the data folder`);
     expect((await server.call('GET', '/me')).status).toBe(200);
 
