@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
-import { chmod, type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from './lib/clock.ts';
 import { sleep } from './lib/clock.ts';
@@ -99,8 +99,7 @@ export async function writeBackup(params: {
     await requireRoom(dirname(file), total, database);
     lock = lockOf(part, file);
     requireNew();
-    await makePrivate(part);
-    await makePrivate(copy);
+    await (await newPrivate(copy)).close();
     await copied(database, copy, clock, (done) => progress(done, total));
     const sources = [
       ...SECRETS.map((name) => ({ name: name as string, path: join(folder, name) })).filter(({ path }) =>
@@ -118,7 +117,7 @@ export async function writeBackup(params: {
       schema: schemaOf(copy),
       files,
     };
-    const out = await open(part, 'w', 0o600);
+    const out = await newPrivate(part);
     try {
       const list = Buffer.from(`${JSON.stringify(header, null, 2)}\n`);
       await out.appendFile(tarHeader({ name: LIST, size: list.length }, clock.now()));
@@ -402,8 +401,11 @@ async function digestOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Creates it empty, readable only by its owner from the start. */
-async function makePrivate(path: string): Promise<void> {
-  await (await open(path, 'w', 0o600)).close();
-  await chmod(path, 0o600);
+/**
+ * Creates it empty, readable only by its owner from the start. What is there was left, or put there by somebody who may write
+ * to the folder: their file, which they could read, or a link to one that root would write over.
+ */
+async function newPrivate(path: string): Promise<FileHandle> {
+  await rm(path, { force: true });
+  return open(path, 'wx', 0o600);
 }

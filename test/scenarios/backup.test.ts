@@ -1,6 +1,6 @@
 /** A backup made beside a running server is that server again, somewhere else. */
 import { spawnSync } from 'node:child_process';
-import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chown, lstat, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
@@ -34,8 +34,14 @@ it('comes back with its tokens, domains and messages, and holds back what waited
     body: { SenderDomain: 'other.example', Reason: 'wrong price' },
   });
   const file = join(await temporaryFolder(scope), 'copy');
+  // Somebody who may write to that folder, too, knows the names of what a backup makes there.
+  const theirs = join(await temporaryFolder(scope), 'theirs');
+  await writeFile(theirs, 'as it was');
+  for (const end of ['.part', '.db.part']) await symlink(theirs, `${file}${end}`);
   const made = await command(['backup', file, '--data', folder, '--json']);
   expect(made).toMatchObject({ code: 0 });
+  expect(await readFile(theirs, 'utf8')).toBe('as it was');
+  expect((await lstat(file)).isFile()).toBe(true);
   expect(JSON.parse(made.stdout).Files).toEqual(['secret-key', 'node-id', 'admin-token', 'postrider.db']);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const [list, ...files] = entriesOf(await readFile(file));
