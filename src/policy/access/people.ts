@@ -12,7 +12,8 @@ import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { PersonChange } from '../../store/topics/people.ts';
 import type { Passwords } from './password-hash.ts';
 import { emailOf } from './person-address.ts';
-import { MAX_PASSWORD_CHARS, type Sessions } from './sessions.ts';
+import { MAX_PASSWORD_CHARS } from './proofs.ts';
+import type { Sessions } from './sessions.ts';
 
 /** Requested rights; an absent member gets the role's default, or stays unchanged. */
 export interface StandingWish {

@@ -1,52 +1,35 @@
 /**
  * Signing in, and sessions. Takes an address and a password, or an identity from the identity provider; returns the
- * text for a cookie. From that text makes a `Caller` with the rights of the person's role. Guessing is slowed down
- * per network address and per account; an unknown account takes as long as a wrong password. A session ends after 12
+ * text for a cookie. From that text makes a `Caller` with the rights of the person's role. A session ends after 12
  * hours without use, after 7 days, or when its person is changed: in this process at once, in other nodes within 5 s.
  */
 import { hash } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
-import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
-import {
-  type Person,
-  type PersonSession,
-  PROOF_MS,
-  SESSION_IDLE_MS,
-  type SecondProof,
-  scopesOf,
-} from '../../model/person.ts';
+import { type Person, type PersonSession, PROOF_MS, SESSION_IDLE_MS, scopesOf } from '../../model/person.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { Recognition, SessionOf } from '../../store/topics/people.ts';
 import type { Access } from './access.ts';
-import { ADDRESS_FAILURES, createFailedLogins, networkKey, type Pause } from './failed-logins.ts';
 import type { Identified } from './identity-provider.ts';
 import type { KnownDevices } from './known-devices.ts';
-import type { Passwords } from './password-hash.ts';
 import { emailOf } from './person-address.ts';
+import { createProofs, type ProofDeps } from './proofs.ts';
 import { createRecentReads } from './recent-reads.ts';
-import type { SecondFactors } from './second-factor.ts';
 
 export const LIFETIME_MS = 7 * 86_400_000;
 export const MAX_SESSIONS = 20;
-export const MAX_PASSWORD_CHARS = 256;
 /** The accuracy of `lastUsedAt`, so that an open page causes one small write per minute. */
 const TOUCH_EVERY_MS = 60_000;
 const SECRET_BYTES = 32;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const MAX_USER_AGENT_CHARS = 200;
-const ACCOUNT_FAILURES = { perWindow: 10, windowMs: 900_000, pauseMs: 900_000 };
-const CODE_FAILURES = { perWindow: 5, windowMs: 3_600_000, pauseMs: 3_600_000 };
 
 /** The rights of a person who has no second factor although one is required. */
 const WITHOUT_FACTOR: ReadonlySet<string> = new Set([
   ...['getSession', 'signOut', 'makeTotpSecret', 'switchOnTotp'],
 ]);
-
-type Failure = 'sign-in-failed' | 'password-wrong' | 'code-wrong';
 
 /** A browser that signs in. */
 interface Browser {
@@ -67,16 +50,6 @@ export interface SignIn extends Browser {
 
 /** `device`: for the cookie of that name. */
 export type SignedIn = SessionOf & { secret: string; caller: Caller; device: string };
-
-/**
- * The origin of a password or code. `device`: its failures are counted separately; null = they count for the address
- * and the account.
- */
-interface Asker {
-  email: string;
-  ip: string;
-  device: string | null;
-}
 
 export interface Sessions {
   /** People who sign in with a password need a second factor. */
@@ -130,27 +103,13 @@ export function createSessions(
       Store,
       'getPerson' | 'addSession' | 'getSession' | 'proveSession' | 'endSession' | 'touchSession'
     >;
-    clock: Clock;
     random: Random;
-    log: Logger;
-    passwords: Passwords;
-    secondFactors: Pick<SecondFactors, 'proofOf'>;
     devices: KnownDevices;
-  },
+  } & ProofDeps,
   { requiresSecondFactor = false }: { requiresSecondFactor?: boolean } = {},
 ): Sessions {
-  const { store, clock, random, log, passwords, secondFactors, devices } = deps;
-  const message = 'Too many failed sign-ins';
-  const said = (pause: Pause) => log.warn(pause, 'too many failed sign-ins');
-  const ofAddress = createFailedLogins(clock, { ...ADDRESS_FAILURES, message }, said);
-  const ofAccount = createFailedLogins(clock, { ...ACCOUNT_FAILURES, message });
-  /** Whoever guesses codes knows the password already, so few guesses are allowed, from all addresses together. */
-  const ofCodes = createFailedLogins(clock, { ...CODE_FAILURES, message });
-  /**
-   * Separate counters for browsers with which the person signed in before, and for open sessions, so that other
-   * people's guesses do not lock the person out.
-   */
-  const ofDevice = createFailedLogins(clock, { ...ACCOUNT_FAILURES, message }, said);
+  const { store, clock, random, log, devices } = deps;
+  const proofs = createProofs(deps);
   /** By the hash of the secret, and by id. */
   const rows = createRecentReads<{ found: SessionOf; touchDue: boolean }>(clock);
 
@@ -160,14 +119,14 @@ export function createSessions(
     async signIn(given) {
       const email = emailOf(given.email) ?? '';
       const asker = { email, ip: given.ip, device: devices.deviceOf(given.device, email) };
-      refusePaused(asker);
+      proofs.refusePaused(asker);
       const person = await store.getPerson({ email });
       const active = person?.disabledAt === null ? person : null;
       const stored = active?.passwordHash ?? null;
-      const passwordHash = await prove(asker, given.password, stored, 'sign-in-failed');
+      const passwordHash = await proofs.password(asker, given.password, stored, 'sign-in-failed');
       // Nobody has no password, so it was not proved.
       if (active === null) throw new AppError('sign-in-failed');
-      const proof = proofOf(active, given.code, asker);
+      const proof = proofs.code(active, given.code, asker);
       const signedIn = await begin(active, given, { passwordHash, proof }, clock.now());
       if (signedIn === null) throw new AppError('sign-in-failed');
       return signedIn;
@@ -190,16 +149,16 @@ export function createSessions(
 
     async checkPassword(session, { email, passwordHash }, password, ip) {
       const asker = { email, ip, device: session };
-      refusePaused(asker);
-      await prove(asker, password, passwordHash, 'password-wrong');
+      proofs.refusePaused(asker);
+      await proofs.password(asker, password, passwordHash, 'password-wrong');
     },
 
     async prove(session, person, { password, code, ip }) {
       const { email, id: personId } = person;
       const asker = { email, ip, device: session };
-      refusePaused(asker);
-      const passwordHash = await prove(asker, password, person.passwordHash, 'password-wrong');
-      const proof = proofOf(person, code, asker);
+      proofs.refusePaused(asker);
+      const passwordHash = await proofs.password(asker, password, person.passwordHash, 'password-wrong');
+      const proof = proofs.code(person, code, asker);
       const provenAt = clock.now();
       const by = { passwordHash, proof };
       const isNoted = await store.proveSession({ id: session, personId, by, provenAt });
@@ -216,7 +175,7 @@ export function createSessions(
     },
 
     checkCode(session, person, code, ip) {
-      proofOf(person, code, { email: person.email, ip, device: session });
+      proofs.code(person, code, { email: person.email, ip, device: session });
     },
 
     async authenticate(secret, ip, isUse) {
@@ -298,52 +257,6 @@ export function createSessions(
     return entry !== null && isOpen(entry.found, now) ? entry : null;
   }
 
-  /**
-   * Called before expensive work. Failures count for an account whether it exists or not, so that nobody learns which
-   * accounts exist.
-   */
-  function refusePaused({ email, ip, device }: Asker): void {
-    if (device !== null) ofDevice.refusePaused(device);
-    else {
-      ofAddress.refusePaused(ip);
-      ofAccount.refusePaused(accountKey(email));
-    }
-  }
-
-  /** Resolves to the stored hash of the password, which takes as long where there is none. Throws AppError. */
-  async function prove(
-    asker: Asker,
-    password: string,
-    stored: string | null,
-    failure: Failure,
-  ): Promise<string> {
-    const { email, ip, device } = asker;
-    const fits = password.length <= MAX_PASSWORD_CHARS;
-    // All known browsers of a person share one turn: with one each, a person could take all turns.
-    const isRight = await passwords.isRight(
-      fits ? password : '',
-      fits ? stored : null,
-      device === null ? networkKey(ip) : email,
-      device !== null,
-    );
-    if (!isRight || stored === null) throw failureOf(asker, failure);
-    return stored;
-  }
-
-  /** null if the person has no second factor. Throws AppError `code-required`, `code-wrong`, `rate-limited`. */
-  function proofOf({ id, secondFactor }: Person, code: string | null, asker: Asker): SecondProof | null {
-    if (secondFactor === null) return null;
-    if (code === null) throw new AppError('code-required');
-    ofCodes.refusePaused(accountKey(id));
-    const proof = secondFactors.proofOf(secondFactor, code);
-    if (proof === null) {
-      ofCodes.record(accountKey(id));
-      throw failureOf(asker, 'code-wrong');
-    }
-    if ('recoveryHash' in proof) log.warn({ person: id, ip: asker.ip }, 'a recovery code was used');
-    return proof;
-  }
-
   function isProven(provenAt = 0): boolean {
     return clock.now() < provenAt + PROOF_MS;
   }
@@ -363,14 +276,6 @@ export function createSessions(
       ...(lacksFactor ? { only: WITHOUT_FACTOR } : {}),
     };
   }
-
-  /** Counts a failure; what to answer to it. */
-  function failureOf({ email, ip, device }: Asker, failure: Failure): AppError {
-    log.info({ ip }, 'signing in failed');
-    if (device === null) ofAccount.record(accountKey(email));
-    const paused = device === null ? ofAddress.record(ip) : ofDevice.record(device, ip);
-    return paused ?? new AppError(failure);
-  }
 }
 
 /** Access control whose callers may also be people: one `renew` for tokens and sessions. */
@@ -387,9 +292,4 @@ function isOpen({ session, person }: SessionOf, now: number): boolean {
 
 function hashOf(secret: string): Uint8Array {
   return hash('sha256', secret, 'buffer');
-}
-
-/** A key of bounded length that never equals the key of a network address. */
-function accountKey(email: string): string {
-  return `@${hash('sha256', email, 'base64url')}`;
 }
