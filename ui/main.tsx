@@ -16,6 +16,9 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
+      // A server of this machine answers without a network too, and of another the page says that it does not.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       // What failed is asked for again while it is looked at, also where it is otherwise asked for once.
       refetchInterval: ({ state: { error } }) => asksAgainAfterMs(error) || false,
       retry: (tries, error) => tries < 3 && mayHelpAgain(error),

@@ -56,6 +56,15 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     expect(await alert.count()).toBe(0);
   });
 
+  it('reads from a server of this machine where there is no network', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/overview`);
+    await page.getByRole('heading', { name: 'Sent mail' }).waitFor();
+    await page.evaluate("dispatchEvent(new Event('offline'))");
+    await page.getByRole('link', { name: 'Suppressions' }).click();
+    await page.getByText('No suppressions yet').waitFor();
+  });
+
   it('says that what is shown may be old, whoever says it, and that a list cannot be read yet', async () => {
     const { page } = await openPage(browser);
     await page.clock.install();
