@@ -65,7 +65,7 @@ function Entry(props: { name: string | undefined; label: string; unseen: number;
         </bdi>
         {unseen > 0 && (
           <span className="ml-auto text-soft text-xs tabular-nums">
-            {unseen}
+            {unseen.toLocaleString()}
             <span className="sr-only"> unread</span>
           </span>
         )}
