@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     // Where the place is no list, its list says it, once.
     await page.unrouteAll();
     await page.getByRole('link', { name: 'Access' }).click();
-    await page.getByText('A program sends its token').waitFor();
+    await page.getByText('token create --domain example.com').waitFor();
     await answer(502, 'text/html');
     await setHidden(page, true);
     await setHidden(page, false);

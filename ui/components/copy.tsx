@@ -1,4 +1,4 @@
-/** Copies a text, and says so for a moment; and a block of code with such a button. */
+/** Copies a text, and says so for a moment; and a command or a block of code with such a button. */
 import { Check, Copy } from 'lucide-react';
 import { useState } from 'react';
 import { toast } from './toasts.tsx';
@@ -35,6 +35,15 @@ export function copyText(text: string, said: string): void {
 
 function refused(): void {
   toast({ text: 'The browser does not let this page copy: select the text instead' });
+}
+
+/** A command in a sentence. */
+export function CommandText({ text }: { text: string }) {
+  return (
+    <>
+      <code className="font-mono text-xs">{text}</code> <CopyButton text={text} label="Copy the command" />
+    </>
+  );
 }
 
 export function CodeBlock({ text, label }: { text: string; label: string }) {

@@ -8,6 +8,7 @@ import { commandOf } from '../../../api/me.ts';
 import { SESSION } from '../../../api/session.ts';
 import { Address } from '../../../components/addresses.tsx';
 import { Button } from '../../../components/button.tsx';
+import { CommandText } from '../../../components/copy.tsx';
 import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { Listing } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -52,7 +53,7 @@ export function PeopleView({ me }: { me: Me }) {
         empty={
           <Notice title="Nobody can sign in yet" icon={<Users aria-hidden />}>
             Add the first person here, or with{' '}
-            <code className="font-mono text-xs">{commandOf(me, 'user add')}</code>.
+            <CommandText text={commandOf(me, 'user add you@example.com')} />
           </Notice>
         }
         more="Show more people"

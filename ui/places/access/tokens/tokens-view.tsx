@@ -5,6 +5,7 @@ import type { Me, Token } from '../../../../src/client/api-types.ts';
 import { listTokens } from '../../../api/access.ts';
 import { commandOf, mayDo } from '../../../api/me.ts';
 import { Button } from '../../../components/button.tsx';
+import { CommandText } from '../../../components/copy.tsx';
 import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { CheckField } from '../../../components/field.tsx';
 import { Listing } from '../../../components/more-button.tsx';
@@ -46,7 +47,9 @@ export function TokensView({ me }: { me: Me }) {
             <>
               {' '}
               This page makes none without a sign-in: use{' '}
-              <code className="font-mono text-xs">{commandOf(me, 'token create')}</code>.
+              <CommandText
+                text={commandOf(me, `token create --domain ${me.Domains[0]?.Domain ?? 'example.com'}`)}
+              />
             </>
           )}
         </p>
