@@ -270,7 +270,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/listeners/returns/',
   ],
   jose: ['src/policy/access/'],
-  'openid-client': ['src/policy/access/identity-provider.ts'],
+  'openid-client': ['src/policy/access/identity-metadata.ts', 'src/policy/access/identity-provider.ts'],
   pino: ['src/lib/log.ts'],
   'prom-client': [
     'src/foundation.ts',

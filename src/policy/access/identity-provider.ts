@@ -5,23 +5,23 @@
  * times, nonce. A failure is a sentence for the person and a line of the log.
  */
 import type { Configuration } from 'openid-client';
-import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import { createTally } from '../../lib/tally.ts';
 import type { Identity } from '../../model/person.ts';
-import type { GuardedHttp, HttpOutcome } from '../../net/guarded-http.ts';
 import { networkKey } from './failed-logins.ts';
+import {
+  createIdentityMetadata,
+  type MetadataDeps,
+  openidClient,
+  type Registration,
+  Unanswered,
+} from './identity-metadata.ts';
 import { emailOf } from './person-address.ts';
 
-export interface IdentitySettings {
-  /** As in the provider's tokens; https, or http within this machine. */
-  issuer: string;
-  clientId: string;
-  /** null = a public client, which uses PKCE only. */
-  clientSecret: string | null;
+export interface IdentitySettings extends Registration {
   /** What people call the provider. */
   name: string;
   /** Claims that a person must have, each with its value; in a claim that is a list, the value must be one item. */
@@ -78,12 +78,6 @@ interface Pending {
 /** Who takes longer begins again. */
 export const PENDING_MS = 10 * 60_000;
 const SEAL = 'identity-pending';
-const CALL_MS = 10_000;
-const MAX_ANSWER_BYTES = 256 * 1024;
-/** Metadata is read again after this. */
-const METADATA_MS = 3_600_000;
-/** After a request without an answer, the provider is not asked again for this time. */
-const FAILED_MS = 5_000;
 /** Sign-ins that wait for the provider at the same time, in total and per network address. */
 const MAX_WAITING = 32;
 const MAX_WAITING_EACH = 4;
@@ -97,12 +91,8 @@ const ASCII_ADDRESS = /^[!-~]{1,320}$/;
 const AGAIN = 'This sign-in was begun in another browser, or more than ten minutes ago: begin again';
 const UNTRUSTED = 'The answer of the identity provider cannot be trusted: begin again, or ask an operator';
 
-/** `own`: HTTP that may connect to the host of the issuer, which the operator chose. `http`: for all other hosts. */
 export function createIdentityProvider(
-  deps: {
-    own: Pick<GuardedHttp, 'get' | 'post'>;
-    http: Pick<GuardedHttp, 'get' | 'post'>;
-    clock: Clock;
+  deps: MetadataDeps & {
     random: Random;
     sealer: Sealer;
     log: Logger;
@@ -111,8 +101,7 @@ export function createIdentityProvider(
 ): IdentityProvider {
   const { clock, random, sealer, log } = deps;
   const { issuer, redirectUri } = settings;
-  const issuerUrl = new URL(issuer);
-  let found: { configuration: Promise<Configuration>; until: number } | null = null;
+  const metadata = createIdentityMetadata(deps, settings);
   /** By network address. */
   const waiting = createTally();
   let allWaiting = 0;
@@ -123,7 +112,7 @@ export function createIdentityProvider(
 
     begin: (ip, again) =>
       limited(ip, async () => {
-        const [client, configuration] = await Promise.all([library(), provider()]);
+        const [client, configuration] = await Promise.all([openidClient(), provider()]);
         const word = () => Buffer.from(random.bytes(32)).toString('base64url');
         const endsAt = clock.now() + PENDING_MS;
         const kept = { state: word(), nonce: word(), verifier: word(), endsAt, again };
@@ -141,7 +130,7 @@ export function createIdentityProvider(
       limited(ip, async () => {
         const kept = pending === null ? null : opened(pending);
         if (kept === null || kept.endsAt <= clock.now()) throw refused(AGAIN, 'no sign-in is pending');
-        const [client, configuration] = await Promise.all([library(), provider()]);
+        const [client, configuration] = await Promise.all([openidClient(), provider()]);
         const at = new URL(redirectUri);
         at.search = query;
         try {
@@ -167,10 +156,9 @@ export function createIdentityProvider(
 
     async problem() {
       try {
-        const metadata = (await provider()).serverMetadata();
-        const keys = metadata.jwks_uri;
+        const keys = (await provider()).serverMetadata().jwks_uri;
         if (keys === undefined) return 'its metadata names no keys (jwks_uri)';
-        const answer = await fetched(keys, { method: 'GET' });
+        const answer = await metadata.fetch(keys, { method: 'GET' });
         return answer.status === 200 ? null : `its keys are answered with ${answer.status}`;
       } catch (cause) {
         return detailOf(cause instanceof AppError ? cause.cause : cause);
@@ -178,83 +166,13 @@ export function createIdentityProvider(
     },
   };
 
-  /** Loaded when somebody signs in: most servers never need it. */
-  function library(): Promise<typeof import('openid-client')> {
-    return import('openid-client');
-  }
-
-  /** The provider's metadata, requested once for all concurrent callers. Throws AppError `identity-unavailable`. */
+  /** Throws AppError `identity-unavailable`. */
   async function provider(): Promise<Configuration> {
-    if (found === null || found.until <= clock.monotonicMs()) {
-      const entry = { configuration: discovered(), until: Number.POSITIVE_INFINITY };
-      found = entry;
-      entry.configuration.then(
-        () => {
-          entry.until = clock.monotonicMs() + METADATA_MS;
-        },
-        () => {
-          entry.until = clock.monotonicMs() + FAILED_MS;
-        },
-      );
-    }
     try {
-      return await found.configuration;
+      return await metadata.configuration();
     } catch (cause) {
       throw unavailable(cause);
     }
-  }
-
-  async function discovered(): Promise<Configuration> {
-    const client = await library();
-    const isPlain = issuerUrl.protocol === 'http:';
-    const { clientId, clientSecret } = settings;
-    const configuration = await client.discovery(issuerUrl, clientId, undefined, clientAuthentication(), {
-      [client.customFetch]: fetched,
-      execute: isPlain
-        ? [client.allowInsecureRequests, client.enableNonRepudiationChecks]
-        : [client.enableNonRepudiationChecks],
-    });
-    const { authorization_endpoint, token_endpoint } = configuration.serverMetadata();
-    if (authorization_endpoint === undefined || token_endpoint === undefined)
-      throw new TypeError('its metadata names no authorization_endpoint or token_endpoint');
-    return configuration;
-
-    /**
-     * The client secret is sent in the body if the provider supports that, otherwise in a header (OpenID Connect Core
-     * §9).
-     */
-    function clientAuthentication() {
-      if (clientSecret === null) return client.None();
-      const [inBody, inHeader] = [
-        client.ClientSecretPost(clientSecret),
-        client.ClientSecretBasic(clientSecret),
-      ];
-      return (...asked: Parameters<typeof inBody>) => {
-        const methods = asked[0].token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-        return (methods.includes('client_secret_basic') ? inHeader : inBody)(...asked);
-      };
-    }
-  }
-
-  /** Replaces `fetch` in the library: with limits, and only to allowed addresses. */
-  async function fetched(
-    url: string,
-    asked: { method: string; headers?: Record<string, string>; body?: unknown; signal?: AbortSignal },
-  ): Promise<Response> {
-    const isOwn = new URL(url).origin === issuerUrl.origin;
-    const options = {
-      headers: asked.headers ?? {},
-      timeoutMs: CALL_MS,
-      maxResponseBytes: MAX_ANSWER_BYTES,
-      allowHttp: isOwn && issuerUrl.protocol === 'http:' ? 'always' : 'never',
-      ...(asked.signal === undefined ? {} : { signal: asked.signal }),
-    } as const;
-    const http = isOwn ? deps.own : deps.http;
-    const outcome =
-      asked.method === 'POST'
-        ? await http.post(url, { ...options, body: String(asked.body ?? '') })
-        : await http.get(url, options);
-    return responseOf(url, outcome);
   }
 
   /** `saysWhen`: according to its metadata, the provider can say when the person authenticated. */
@@ -293,7 +211,7 @@ export function createIdentityProvider(
 
   function problemOf(cause: unknown): AppError {
     if (cause instanceof AppError) return cause;
-    // The library wraps the error that `fetched` throws.
+    // The library wraps the error that `fetch` of the metadata throws.
     for (let inner = cause; inner instanceof Error; inner = inner.cause)
       if (inner instanceof Unanswered) return unavailable(inner);
     const { error: word } = cause as { error?: unknown };
@@ -342,23 +260,6 @@ export function createIdentityProvider(
       return null;
     }
   }
-}
-
-/** The provider gave no complete answer, or its host may not be contacted. */
-class Unanswered extends Error {}
-
-function responseOf(url: string, outcome: HttpOutcome): Response {
-  const { origin } = new URL(url);
-  if (outcome.kind !== 'answered') throw new Unanswered(`${origin}: ${outcome.detail}`);
-  if (outcome.isCut) throw new Unanswered(`${origin}: the answer is longer than ${MAX_ANSWER_BYTES} octets`);
-  const { status } = outcome;
-  if (status < 200 || (status >= 300 && status < 400) || status >= 500)
-    throw new Unanswered(`${origin}: status ${status}`);
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(outcome.headers))
-    if (value !== undefined) headers.set(name, value);
-  const body = [204, 205].includes(status) ? null : new Uint8Array(outcome.bodyBytes);
-  return new Response(body, { status, headers });
 }
 
 /** A clause about an error, without its content, which may be a token. */
