@@ -107,6 +107,10 @@ function inTimeline(id: number, logLevel: LogLevel, meaning: string): EventKindF
 }
 
 const entries = Object.entries(EVENT_KINDS) as [EventKind, EventKindFacts][];
+/** Kinds that concern a recipient of a message, in the order of the table. */
+export const MAIL_KINDS: readonly EventKind[] = entries.flatMap(([kind, { payloadType }]) =>
+  payloadType?.startsWith('email.') ? kind : [],
+);
 const byId = new Map(entries.map(([kind, facts]) => [facts.id, kind]));
 const tokens = new Map<string, string>([
   ['all', 'all'],

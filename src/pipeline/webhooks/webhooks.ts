@@ -8,7 +8,7 @@ import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
-import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
+import { EVENT_KINDS, type EventKind, MAIL_KINDS } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
 import { OPERATOR_DOMAIN, type Webhook, type WebhookStatus } from '../../model/webhook.ts';
 import type { AllowHttp } from '../../net/checked-url.ts';
@@ -197,7 +197,7 @@ function sampleEvent(webhook: Webhook, clock: Clock, random: Random): EventView 
     webhook.domain === OPERATOR_DOMAIN
       ? 'operator.alert'
       : (kinds.find((candidate) => EVENT_KINDS[candidate].token === webhook.events[0]) ?? 'delivered');
-  const isAboutMessage = EVENT_KINDS[kind].payloadType?.startsWith('email.') === true;
+  const isAboutMessage = MAIL_KINDS.includes(kind);
   return {
     seq: 0,
     id: uuidv7(clock, random),

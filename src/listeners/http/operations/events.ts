@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { EVENT_KINDS, type EventKind, webhookToken } from '../../../model/event.ts';
+import { EVENT_KINDS, type EventKind, MAIL_KINDS, webhookToken } from '../../../model/event.ts';
 import type { Mailbox } from '../../../model/message.ts';
 import type { EventLook, EventPlace, EventView } from '../../../store/topics/events.ts';
 import { type Answer, count } from '../answer-schemas.ts';
@@ -65,12 +65,7 @@ const PLACE = z.object({ at: z.int(), seq: z.int() });
 const TOO_FAR = `passes over at most ${MAX_OFFSET} events: go on with Before, which X-Next-Before of each page names`;
 const NO_PLACE = { City: '', Region: '', Country: '' } as const;
 
-/** Kinds that concern a recipient of a message: only these fit the fixed format. */
-const MAIL_KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
-  EVENT_KINDS[kind].payloadType?.startsWith('email.'),
-);
-
-/** Kinds by the name in the list, or a webhook's name for them. `failed` includes bounces, as clients expect. */
+/** Kinds by the name in the list, or a webhook's name for them. `failed` includes bounces, as clients expect. Only kinds of mail fit the fixed format. */
 const kindsByWord = z
   .string()
   .max(64, 'is too long')

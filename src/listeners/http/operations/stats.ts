@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
-import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
+import { type EventKind, MAIL_KINDS } from '../../../model/event.ts';
 import type { Store } from '../../../store/store.ts';
 import type { StatsCount } from '../../../store/topics/stats.ts';
 import { time } from '../answer-schemas.ts';
@@ -84,10 +84,6 @@ const SECONDS_PER_MILLION = 60;
 const RETRY_AFTER_SECONDS = { least: 30, most: 300 };
 const CALLS_PER_SECOND = 5;
 
-const KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
-  EVENT_KINDS[kind].payloadType?.startsWith('email.'),
-);
-
 export function statsOperation({ store, traffic, clock }: ApiParts): ApiRoute {
   const takeCall = createCallRate(clock, { perSecond: CALLS_PER_SECOND, what: 'statistics' });
   return operation('GET /stats', {
@@ -111,7 +107,7 @@ export function statsOperation({ store, traffic, clock }: ApiParts): ApiRoute {
       const [from, to] = range(query, clock.now());
       const result = await store.stats({
         ...visible,
-        kinds: GroupBy === 'DeliveryTime' ? ['delivered'] : KINDS,
+        kinds: GroupBy === 'DeliveryTime' ? ['delivered'] : MAIL_KINDS,
         from,
         to,
         intervalMs: INTERVALS[Interval].ms,
@@ -186,7 +182,7 @@ function figures(counts: readonly StatsCount[]) {
     whole === 0 ? null : Math.round((part / whole) * 1e6) / 1e6;
   const ended = of('delivered') + of('bounced') + of('failed');
   return {
-    Counts: Object.fromEntries(KINDS.map((kind) => [wordOf(kind), of(kind)])),
+    Counts: Object.fromEntries(MAIL_KINDS.map((kind) => [wordOf(kind), of(kind)])),
     Rates: {
       Delivered: share(of('delivered'), ended),
       Bounced: share(of('bounced'), ended),
