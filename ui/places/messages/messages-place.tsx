@@ -204,6 +204,16 @@ function Empty({
   ) : (
     <Notice title="No messages yet" icon={<Mail aria-hidden />}>
       Messages that are accepted by HTTP or SMTP are listed here, with their status.
+      {mayDo(me, 'stats:read') && (
+        <>
+          {' '}
+          How to send the first is said in the{' '}
+          <Link to="/overview" className={LINK}>
+            overview
+          </Link>
+          .
+        </>
+      )}
     </Notice>
   );
 }
