@@ -55,6 +55,7 @@ describe.skipIf(!hasBrowser)('every place', () => {
       `/messages/${message?.MessageID}`,
       `/inbox/${mail?.ID}`,
       '/queue/closed.example',
+      '/queue?view=causes',
     ];
   }, 180_000);
 

@@ -38,7 +38,7 @@ export function FewAddresses({ list }: { list: readonly NamedAddress[] }) {
       {others > 0 && (
         <>
           {' '}
-          <button type="button" className="text-accent hover:underline" onClick={() => setWhole(true)}>
+          <button type="button" className="text-accent underline" onClick={() => setWhole(true)}>
             and {others} more
           </button>
         </>

@@ -75,11 +75,7 @@ function CauseItem({ cause }: { cause: Cause }) {
             </>
           )}{' '}
           ·{' '}
-          <Link
-            to="/messages"
-            search={{ q: `cause:${cause.CauseID}` }}
-            className="text-accent hover:underline"
-          >
+          <Link to="/messages" search={{ q: `cause:${cause.CauseID}` }} className="text-accent underline">
             show the messages
           </Link>
         </p>

@@ -88,11 +88,7 @@ function CallItem({
               {call.MessageID !== null && mayReadMail && (
                 <>
                   {' · '}
-                  <Link
-                    to="/messages/$id"
-                    params={{ id: call.MessageID }}
-                    className="text-accent hover:underline"
-                  >
+                  <Link to="/messages/$id" params={{ id: call.MessageID }} className="text-accent underline">
                     show the message
                   </Link>
                 </>
