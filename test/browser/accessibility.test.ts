@@ -90,6 +90,13 @@ describe.skipIf(!hasBrowser)('every place', () => {
           () => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
           3_000,
         ).catch(() => found.push(`${path} is wider than ${size.width} pixels`));
+        // By which somebody who hears the page finds what it is about.
+        const parts = ['main, [role=main]', 'h1'].map((one) =>
+          page.locator(one).filter({ visible: true }).count(),
+        );
+        const [mains = 0, titles = 0] = await Promise.all(parts);
+        if (mains !== 1 || titles === 0)
+          found.push(`${path} has ${mains} main parts and ${titles} titles at ${size.width} pixels`);
       }
     }
     expect(found).toEqual([]);

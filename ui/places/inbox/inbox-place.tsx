@@ -122,7 +122,8 @@ export function InboxPlace() {
   });
 
   return (
-    <div className="flex h-full flex-col">
+    <div className="flex h-full flex-col" role={twoPanes || openId !== null ? undefined : 'main'}>
+      {openId === null && <h1 className="sr-only">Inbox</h1>}
       <OfflineBanner error={captures.lost} />
       <div className="flex min-h-0 flex-1 bg-surface">
         <InboxSide inboxes={inboxes.data ?? []} current={inbox} />
