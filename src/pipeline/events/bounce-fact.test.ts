@@ -59,6 +59,17 @@ describe('a report that a recipient failed', () => {
     expect(factOf({ finalRecipient, originalRecipient: SUBJECT.address }).suppress?.reason).toBe(reason);
   });
 
+  it('of a server behind a forwarding says nothing of the servers that it was sent to', () => {
+    const forwarded = { finalRecipient: 'ann@mailbox.example', originalRecipient: SUBJECT.address };
+    const { event } = factOf({
+      ...forwarded,
+      status: '4.4.7',
+      isSmtp: false,
+      diagnostic: 'retry timeout exceeded',
+    });
+    expect(event.detail?.bounce).toMatchObject({ Class: 'ServiceUnavailable', Scope: 'message' });
+  });
+
   it('names ours also with a domain in its own letters', () => {
     const subject = { ...SUBJECT, address: 'ann@xn--bcher-kva.example' };
     const report = {

@@ -117,8 +117,8 @@ export function bounceFact(
   const bounce: Bounce = {
     Type: verdict.soft || verdict.action !== 'bounce' ? 'Transient' : 'Permanent',
     Class: pascalCase(verdict.category),
-    // What failed behind a forwarding says nothing against the address that it was sent to.
-    Scope: choice.elsewhere && verdict.scope === 'recipient' ? 'message' : verdict.scope,
+    // What failed behind a forwarding says nothing against the address, domain and servers that it was sent to.
+    Scope: choice.elsewhere && verdict.scope !== 'sender_domain' ? 'message' : verdict.scope,
     Phase: 'Async',
     SmtpCode: one.isSmtp ? code : 0,
     EnhancedCode: enhanced ?? '',
