@@ -444,10 +444,14 @@ describe('failures', () => {
     const upgrading = await rawServer((socket) =>
       socket.end('HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
     );
-    for (const port of [silent, resetting, halfway, upgrading]) {
+    const details: string[] = [];
+    for (const port of [silent, resetting, upgrading, halfway]) {
       const outcome = await guarded().post(`http://hook.test:${port}/`, options);
       expect(outcome).toMatchObject({ kind: 'failed', reason: 'reset' });
+      details.push(outcome.kind === 'failed' ? outcome.detail : '');
     }
+    const none = expect.stringContaining(': closed without an answer');
+    expect(details).toEqual([none, none, none, expect.stringContaining('before the answer was complete')]);
     // Only a connection that was used before may have been closed meanwhile: nothing else is sent twice.
     expect(connections).toBe(1);
   });
@@ -457,9 +461,15 @@ describe('failures', () => {
     const heads = await rawServer((socket) =>
       socket.write(`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(50_000)}\r\n\r\n`),
     );
-    for (const port of [babbling, heads]) {
+    const longer = await rawServer((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nmore'),
+    );
+    const begun = 'not valid HTTP after the answer had begun: ';
+    const whys = { [babbling]: 'not valid HTTP: ', [heads]: 'not valid HTTP: ', [longer]: begun };
+    for (const [port, why] of Object.entries(whys)) {
       const outcome = await guarded().post(`http://hook.test:${port}/`, options);
-      expect(outcome).toMatchObject({ kind: 'failed', reason: 'protocol' });
+      const detail = expect.stringContaining(why);
+      expect(outcome).toMatchObject({ kind: 'failed', reason: 'protocol', detail });
     }
   });
 

@@ -120,6 +120,15 @@ class LimitedAgent extends https.Agent {
   }
 }
 
+const CUT_OFF = 'closed before the answer was complete';
+/** What was reached when the time was over. */
+const AFTER = {
+  waiting: 'no free connection',
+  connecting: 'not connected',
+  securing: 'TLS did not begin',
+  sent: 'the request was sent',
+} as const;
+
 /** Never throws. */
 export function exchangeHttp(
   clock: Clock,
@@ -128,7 +137,7 @@ export function exchangeHttp(
 ): Promise<ExchangeResult> {
   return new Promise((resolve) => {
     const { url, address, expired } = wanted;
-    let stage: 'waiting' | 'connecting' | 'securing' | 'sent' = 'waiting';
+    let stage: keyof typeof AFTER = 'waiting';
     let isReused = false;
     let hasAnswer = false;
     let cancelConnectTimer = () => {};
@@ -147,8 +156,13 @@ export function exchangeHttp(
       resolve(result);
     };
     const onExpired = () =>
-      finish({ kind: 'failed', reason: 'timeout', detail: `no whole answer in time (${stage})` });
-    const onClose = () => finish({ kind: 'failed', reason: 'reset', detail: 'closed without an answer' });
+      finish({
+        kind: 'failed',
+        reason: 'timeout',
+        detail: `no whole answer in time (${hasAnswer ? 'it had begun' : AFTER[stage]})`,
+      });
+    const onClose = () =>
+      finish({ kind: 'failed', reason: 'reset', detail: hasAnswer ? CUT_OFF : 'closed without an answer' });
     const onError = (error: NodeJS.ErrnoException) => {
       const detail = error.message;
       // A socket that could not even begin looks like one that was used before.
@@ -161,10 +175,8 @@ export function exchangeHttp(
         });
       } else if (stage === 'securing') finish({ kind: 'failed', reason: 'tls', detail: tlsTrouble(error) });
       else if (isReused && !hasAnswer && isConnectionLoss(error)) finish({ kind: 'went-stale' });
-      else {
-        const reason = error.code?.startsWith('HPE_') ? 'protocol' : 'reset';
-        finish({ kind: 'failed', reason, detail });
-      }
+      else if (isConnectionLoss(error)) onClose();
+      else finish(brokenAnswer(error, hasAnswer));
     };
 
     if (expired.aborted) return onExpired();
@@ -213,7 +225,7 @@ export function exchangeHttp(
       stage = isReused ? 'sent' : 'connecting';
       if (isReused) return;
       const timer = clock.setTimer(wanted.connectMs, () => {
-        const detail = `${stage} took longer than ${Math.round(wanted.connectMs)} ms`;
+        const detail = `${stage === 'securing' ? 'the TLS handshake' : stage} took longer than ${Math.round(wanted.connectMs)} ms`;
         finish({ kind: 'unconnected', reason: 'timeout', detail });
       });
       cancelConnectTimer = () => timer.cancel();
@@ -264,10 +276,24 @@ function readBody(
     if (length > maxBytes) finish(answered(true));
   });
   response.on('end', () => finish(answered(false)));
-  response.on('error', (error: NodeJS.ErrnoException) => {
-    const reason = error.code?.startsWith('HPE_') ? 'protocol' : 'reset';
-    finish({ kind: 'failed', reason, detail: `the answer broke off: ${error.message}` });
-  });
+  response.on('error', (error: NodeJS.ErrnoException) =>
+    finish(
+      isConnectionLoss(error)
+        ? { kind: 'failed', reason: 'reset', detail: CUT_OFF }
+        : brokenAnswer(error, true),
+    ),
+  );
+}
+
+function brokenAnswer({ code, message }: NodeJS.ErrnoException, hasAnswer: boolean): ExchangeResult {
+  const since = hasAnswer ? ' after the answer had begun' : '';
+  return code?.startsWith('HPE_')
+    ? {
+        kind: 'failed',
+        reason: 'protocol',
+        detail: `not valid HTTP${since}: ${message.replace(/^Parse Error: /, '')}`,
+      }
+    : { kind: 'failed', reason: 'reset', detail: `the answer broke off: ${message}` };
 }
 
 /** In OpenSSL's words, without the places in its code. A certificate may have thousands of names, and Node lists all. */
