@@ -26,7 +26,7 @@ import { openCertificates } from '../../lib/server-certificates.ts';
 import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import { PRESETS } from '../../model/token.ts';
 import type { HttpOptions } from './deps.ts';
-import { recordingAcceptance, startListener, tokenMemory } from './test-support.ts';
+import { nextConnection, recordingAcceptance, startListener, tokenMemory } from './test-support.ts';
 
 const HOST = 'mail.test';
 const ca = createTestCa();
@@ -297,10 +297,12 @@ describe('one port for all', () => {
     const body = Buffer.alloc(8_000_000);
     const handle = async () => ({ status: 200, headers: {}, body });
     const short = await start({ stalledAnswerMs: 300 }, [{ method: 'GET', path: '/large', handle }]);
+    const far = nextConnection();
     const socket = connectTls({
       ...{ port: short.port, host: '127.0.0.1', servername: HOST, ca: ca.cert, ALPNProtocols: ['h2'] },
     });
     await new Promise((resolve) => socket.once('secureConnect', resolve));
+    const closed = once(await far, 'close');
     const session = connectHttp2(`https://${HOST}`, {
       createConnection: () => socket,
       settings: { initialWindowSize: 2 ** 31 - 1 },
@@ -324,7 +326,7 @@ describe('one port for all', () => {
     const looking = setInterval(() => {
       most = Math.max(most, process.memoryUsage().external - before);
     }, 5);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await closed;
     clearInterval(looking);
     expect(most).toBeLessThan(40_000_000);
     tls.readStart();

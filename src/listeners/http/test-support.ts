@@ -4,7 +4,9 @@
  * client. `close()` ends everything.
  */
 
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { request as httpRequest } from 'node:http';
+import type { Socket } from 'node:net';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
@@ -33,6 +35,17 @@ export interface Reply {
 export interface SendOptions {
   headers?: Record<string, string>;
   body?: string | Uint8Array;
+}
+
+/** The listener's end of the next connection that any server of this process takes. */
+export function nextConnection(): Promise<Socket> {
+  return new Promise((resolve) => {
+    const taken = (message: unknown) => {
+      unsubscribe('net.server.socket', taken);
+      resolve((message as { socket: Socket }).socket);
+    };
+    subscribe('net.server.socket', taken);
+  });
 }
 
 /** One request; the connection is closed afterwards. `headers` are sent unchanged. */
