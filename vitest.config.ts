@@ -105,8 +105,6 @@ export default defineConfig({
         test: {
           ...common,
           ...sharedKeys,
-          // A process for each file: whole servers and what a test leaves of them in memory go with it.
-          isolate: true,
           name: 'system',
           include: ['test/{scenarios,dialogues,fuzz,growth,interop,simulation}/**/*.test.ts'],
           exclude: ['test/growth/reader-list.test.ts', ...long],

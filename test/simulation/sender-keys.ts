@@ -28,7 +28,7 @@ export interface SenderKeys {
   act(action: KeyAction, store: Store): Promise<void>;
   /** What a far end has taken, with its bytes. */
   took(transaction: WireTransaction, message: string): void;
-  /** What is wrong with the signatures of what was taken, and mail of domains that were not there. */
+  /** At the end: what is wrong with the signatures of what was taken, and mail of domains that were not there. */
   check(
     transactions: readonly WireTransaction[],
     domainOf: (deliveryId: number) => string,
@@ -66,11 +66,8 @@ function pairs(): readonly KeyPair[] {
   return pool;
 }
 
-let signsAtOnce = false;
-
-function signAtOnce(): void {
-  if (signsAtOnce) return;
-  signsAtOnce = true;
+/** Until what it returns is called: other tests of this process sign as the service does. */
+function signAtOnce(): () => void {
   const { sign } = crypto;
   const atOnce = (...[algorithm, data, key, done]: Parameters<typeof sign> | never[]): unknown => {
     const signature = sign(algorithm as string, data as Buffer, key as crypto.KeyLike);
@@ -78,15 +75,19 @@ function signAtOnce(): void {
     queueMicrotask(() => (done as (error: null, signature: Buffer) => void)(null, signature));
     return undefined;
   };
-  Object.assign(crypto, { sign: atOnce });
-  syncBuiltinESMExports();
+  const put = (signs: unknown) => {
+    Object.assign(crypto, { sign: signs });
+    syncBuiltinESMExports();
+  };
+  put(atOnce);
+  return () => put(sign);
 }
 
 export function createSenderKeys(
   { clock, sealer }: { clock: Clock; sealer: Sealer },
   domains: readonly string[],
 ): SenderKeys {
-  signAtOnce();
+  const signLater = signAtOnce();
   const history = new Map<string, InForce[]>();
   /** Selectors used so far, and the number of times it was added. */
   const used = new Map<string, { selector: number; added: number }>();
@@ -104,6 +105,7 @@ export function createSenderKeys(
     },
     took: (transaction, message) => void taken.push({ transaction, message, wallMs: clock.now() }),
     async check(transactions, domainOf) {
+      signLater();
       const wrong: string[] = [];
       for (const { deliveryId, atMs, bodyAtMs } of transactions) {
         if (bodyAtMs === null) continue;
