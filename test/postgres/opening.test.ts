@@ -2,8 +2,10 @@
  * Databases that cannot be used: the server does not start, says in one sentence what to do, and has written nothing. Each
  * fault is a real one: a server that is set up so, or a pooler before it.
  */
+
 import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -107,6 +109,20 @@ describePostgres('a database that is not fit', () => {
     await runSql(url, 'ALTER ROLE postrider_limited CONNECTION LIMIT 3');
     expect(await refusal(limited)).toContain(
       'the role "postrider_limited" is 3; each process needs at least 4 and uses up to 12: ALTER ROLE',
+    );
+  });
+
+  it('is refused: the login is taken and nothing is answered, as by a pooler without a free connection', async () => {
+    const ok = Buffer.from('520000000800000000' + '5a0000000549', 'hex');
+    const pooler = createServer((socket) => {
+      socket.once('data', () => socket.write(ok));
+      socket.on('error', () => {});
+    });
+    await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve));
+    scope.defer(() => pooler.close());
+    const { port } = pooler.address() as AddressInfo;
+    expect(await refusal(`postgres://postrider@127.0.0.1:${port}/postrider?sslmode=disable`)).toMatch(
+      /takes the login and does not answer: if a pooler .*default_pool_size/,
     );
   });
 

@@ -16,6 +16,7 @@ import {
   isOfSession,
   isOutOfConnections,
   NO_ANSWER,
+  NO_ANSWER_YET,
   NotConnected,
   unavailableReason,
 } from './errors.ts';
@@ -260,15 +261,16 @@ async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | A
     broken = true;
   });
   const query = queryWithin(times.client, client, socket);
+  const first = queryWithin(CONNECT_MS, client, socket, NO_ANSWER_YET);
   const exec = async (sql: string) => (await query({ text: sql })).command ?? '';
   let timeline: string;
   try {
     await client.connect();
     [timeline] = await Promise.all([
-      checkServer({ query }),
-      exec(
-        `${SETTINGS}; SET statement_timeout = ${times.statement}${HOT.has(lane) ? `; ${HOT_SETTINGS}` : ''}`,
-      ),
+      checkServer({ query: first }),
+      first({
+        text: `${SETTINGS}; SET statement_timeout = ${times.statement}${HOT.has(lane) ? `; ${HOT_SETTINGS}` : ''}`,
+      }),
     ]);
   } catch (error) {
     socket.destroy();
@@ -300,12 +302,12 @@ async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | A
  * Closes the connection where an answer takes longer; 0: it may take any time. The time has two halves, because the timer of a
  * process that was stopped may end before it has read what came meanwhile.
  */
-function queryWithin(ms: number, client: Client, socket: Socket): Client['query'] {
+function queryWithin(ms: number, client: Client, socket: Socket, told = NO_ANSWER): Client['query'] {
   if (ms === 0) return (question) => client.query(question);
   return (question) => {
     const { promise, reject } = Promise.withResolvers<never>();
     const giveUp = () => {
-      reject(new Error(NO_ANSWER));
+      reject(new Error(told));
       socket.destroy();
     };
     let timer = systemClock.setTimer(ms / 2, () => {

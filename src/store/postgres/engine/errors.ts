@@ -77,6 +77,8 @@ export function unavailableReason(error: unknown): string | null {
     if (words !== undefined && !SOCKET.test(code)) return `${words} (${error.message})`;
     return SOCKET.test(code) ? `the database cannot be reached (${error.message || code})` : null;
   }
+  if (error.message === NO_ANSWER_YET)
+    return `the database takes the login and does not answer: if a pooler is between, its pool has no connection left (default_pool_size of pgbouncer: up to ${CONNECTIONS.most} for each process); otherwise look at the server and the network (${error.message})`;
   if (isSilence(error))
     return `the database does not answer: look at its server, and at the network between (${error.message})`;
   // pg's own, which have no code.
@@ -86,10 +88,12 @@ export function unavailableReason(error: unknown): string | null {
 }
 
 export const NO_ANSWER = 'no answer in time';
+/** To the first statement: a pooler takes the login by itself, and lets the statement wait for a connection of the server. */
+export const NO_ANSWER_YET = 'no answer since the login';
 
-/** Whether nothing came in time, neither an answer nor the end of the connection. The second is pg's own, of connecting. */
+/** Whether nothing came in time, neither an answer nor the end of the connection. The last is pg's own, of connecting. */
 export function isSilence(error: unknown): boolean {
-  return error instanceof Error && [NO_ANSWER, 'timeout expired'].includes(error.message);
+  return error instanceof Error && [NO_ANSWER, NO_ANSWER_YET, 'timeout expired'].includes(error.message);
 }
 
 /** Whether the server said it. */
