@@ -184,10 +184,13 @@ export async function openApi(
     throw new CommandError(
       `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If it was not restarted since an upgrade, restart it. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
     );
-  // A file that a server of this folder has created: the id of the node, or the whole database.
-  const left = isPostgresUrl(config.database) ? DATA_FILES.nodeId : DATA_FILES.database;
+  // What a server of this folder has created, one of these: the id of the node or the key, which is put back on a new machine; or
+  // the whole database.
+  const left = isPostgresUrl(config.database)
+    ? [DATA_FILES.nodeId, DATA_FILES.secretKey]
+    : [DATA_FILES.database];
   const isElsewhere = config.database.startsWith('sqlite:') && config.database !== 'sqlite:';
-  if (existing && !isElsewhere && !existsSync(join(config.data, left))) {
+  if (existing && !isElsewhere && !left.some((name) => existsSync(join(config.data, name)))) {
     throw new CommandError(
       existsSync(join(config.data, DATA_FILES.nodeId))
         ? `no server runs on ${config.data}, and its database is not there. If the server was given another one, name it as the key database in postrider.json of this folder, or as POSTRIDER_DATABASE`

@@ -79,11 +79,13 @@ describePostgres('the page about PostgreSQL', () => {
     const [held = ''] = restore.split('\n').filter((line) => line.includes('queue hold'));
     expect(held).toContain('queue hold --all --reason "restored from a backup"');
     const environment = { POSTRIDER_DATABASE: here, PGPASSWORD: PASSWORD };
-    const args = ['queue', 'hold', '--all', '--reason', 'restored from a backup', '--data', folder];
+    // As on a new machine, whose folder holds the saved key alone.
+    const anew = await temporaryFolder(scope);
+    await copyFile(join(backups, 'secret-key'), join(anew, 'secret-key'));
+    const args = ['queue', 'hold', '--all', '--reason', 'restored from a backup', '--data', anew];
     expect((await command(args, environment)).code).toBe(0);
-    await copyFile(join(backups, 'secret-key'), join(folder, 'secret-key'));
     const again = await startInstance(scope, {
-      folder,
+      folder: anew,
       settings: { database: here, 'database-password': PASSWORD },
     });
     expect((await again.settled(id)).Status).toBe('Delivered');
