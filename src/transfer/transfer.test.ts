@@ -219,6 +219,25 @@ describe('a SQLite end', () => {
   });
 });
 
+it('shuts out servers before it prepares and finishes the target, and a finished source is never used again', async () => {
+  const called: string[] = [];
+  const noting = (end: End, names: readonly ('shutOut' | 'prepare' | 'finish')[]): End => {
+    const noted = names.map((name) => [name, async () => void called.push(name)]);
+    return { ...end, ...Object.fromEntries(noted) };
+  };
+  const [from, to] = [noting(source, ['shutOut']), noting(target, ['prepare', 'finish'])];
+  await mark(source, { id: 'first', role: 'source', other: target.name });
+  await move({ source: from, target: to });
+  expect(called).toEqual(['shutOut', 'prepare', 'finish']);
+  for (const end of [source, target])
+    expect(JSON.parse((await end.meta(TRANSFER_MARK)) ?? '')).toMatchObject({
+      id: 'first',
+      isFinished: true,
+    });
+  await expect(cancelTransfer(source)).rejects.toThrow('is finished, and mail may have been sent from there');
+  await expect(begunBetween(source, target)).rejects.toThrow('was already transferred to');
+});
+
 it('what was being sent or called when a process was killed waits again', () => {
   const row = { state: 1, epoch: 7, may_be_duplicate: 0 };
   expect(arriving('delivery', row)).toEqual({ state: 0, epoch: 0, may_be_duplicate: 1 });
