@@ -10,15 +10,20 @@ import { firstSteps } from './first-steps.ts';
 const KEY = 'postrider.first-run';
 const EVERY_MS = 30_000;
 
-export function FirstRun() {
+/** The facts; undefined once all steps were done. */
+export function useFirstFacts() {
   const wasDone = localStorage.getItem(KEY) === 'done';
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ['first-run'],
     queryFn: ({ signal }) => getFirstFacts(signal),
     enabled: !wasDone,
     refetchInterval: EVERY_MS,
-  });
-  if (data === undefined || wasDone) return null;
+  }).data;
+}
+
+export function FirstRun() {
+  const data = useFirstFacts();
+  if (data === undefined) return null;
   const steps = firstSteps(data);
   const left = steps.filter(({ done }) => !done);
   if (left.length === 0) {

@@ -21,6 +21,13 @@ describe('the first steps', () => {
     expect(sends({ me: { ...FACTS.me, Mode }, route })).toBe(done);
   });
 
+  it.each([
+    ['mx', true],
+    ['sandbox', false],
+  ])('tick a delivered mail, and none that was captured: by the route %s', (route, done) => {
+    expect(firstSteps({ ...FACTS, route, delivered: 1 }).at(-1)?.done).toBe(done);
+  });
+
   it('name the program as it is called where the server was started', () => {
     const commands = (Command: string | null) =>
       firstSteps({ ...FACTS, me: { ...FACTS.me, Command }, domains: [] }).map(({ command }) => command);

@@ -13,16 +13,21 @@ export interface FirstStep {
   command?: string | undefined;
 }
 
+/** All mail stays in the sandbox, as far as the caller may know. */
+export function isCapturing({ me, route }: Pick<FirstFacts, 'me' | 'route'>): boolean {
+  return route === null ? me.Mode !== 'serve' : route === 'sandbox';
+}
+
 /** Steps whose fact the caller may not know, or that others have to do, are left out. */
 export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
-  const { me, route, domains, hasToken, accepted, delivered } = facts;
+  const { me, domains, hasToken, accepted, delivered } = facts;
   const domain = domains?.[0]?.Domain ?? 'example.com';
   const isOperator = mayDo(me, 'admin', 'getConfig');
   const command = (words: string) => (isOperator ? commandOf(me, words) : undefined);
   const steps: (FirstStep & { known: boolean; isOwn: boolean })[] = [
     {
       name: 'A server that sends',
-      done: route === null ? me.Mode === 'serve' : route !== 'sandbox',
+      done: !isCapturing(facts),
       known: true,
       isOwn: isOperator,
       hint: 'This server captures all mail. The command setup asks how mail is sent (through a relay, or directly), tries it, and writes the configuration of a server that sends.',
@@ -65,7 +70,8 @@ export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
     },
     {
       name: 'The first mail is delivered',
-      done: (delivered ?? 0) > 0,
+      // What was captured counts as delivered.
+      done: !isCapturing(facts) && (delivered ?? 0) > 0,
       known: delivered !== null,
       isOwn: isOperator,
       link: { to: '/queue', words: 'Show what waits' },

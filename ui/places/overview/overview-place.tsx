@@ -10,7 +10,8 @@ import { NotYet, Page, Section } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
 import { useLive } from '../../components/use-live.ts';
 import { AttentionList } from './attention-list.tsx';
-import { FirstRun } from './first-run.tsx';
+import { FirstRun, useFirstFacts } from './first-run.tsx';
+import { isCapturing } from './first-steps.ts';
 import { RANGES } from './ranges.ts';
 
 /** Loaded when what is wrong is on the screen. */
@@ -21,6 +22,7 @@ export const ATTENTION = ['attention'] as const;
 export function OverviewPlace() {
   const { range = '24h', domain } = useSearch({ from: '/overview' });
   const navigate = useNavigate({ from: '/overview' });
+  const facts = useFirstFacts();
   const { data, error, again } = useLive(ATTENTION, getAttention, EVERY_MS);
   return (
     <Page title="Overview" error={error} tools={data !== undefined && <Waiting attention={data} />}>
@@ -68,6 +70,12 @@ export function OverviewPlace() {
               </span>
             }
           >
+            {facts !== undefined && isCapturing(facts) && (
+              <p className="text-soft">
+                This server captures all mail: what is counted as delivered was captured, and nothing was
+                sent.
+              </p>
+            )}
             <LazyPart waiting={<div className="h-64" />}>
               <Figures range={range} domain={domain} />
             </LazyPart>
