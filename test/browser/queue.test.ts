@@ -68,6 +68,8 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'closed.example', level: 1 }).waitFor();
     await page.getByText('Nothing goes').waitFor();
+    const sender = page.getByRole('table', { name: 'Queues' }).getByRole('link', { name: 'example.com' });
+    expect(await sender.getAttribute('href')).toBe('/domains/example.com');
     await page.getByRole('list', { name: 'Closed and opened' }).getByText('Too many connections').waitFor();
     await page.keyboard.press('u');
     await row(page, 'closed.example').waitFor();

@@ -18,7 +18,14 @@ export function SiteQueues({ queues }: { queues: readonly Queue[] }) {
   );
 }
 
-const FROM: Column<Queue> = { name: 'From', cell: ({ SenderDomain }) => <bdi>{SenderDomain}</bdi> };
+const FROM: Column<Queue> = {
+  name: 'From',
+  cell: ({ SenderDomain }) => (
+    <Link to="/domains/$name" params={{ name: SenderDomain }} className="text-accent hover:underline">
+      <bdi>{SenderDomain}</bdi>
+    </Link>
+  ),
+};
 const TO: Column<Queue> = { name: 'To', cell: ({ Site }) => <bdi>{Site}</bdi> };
 const COLUMNS: readonly Column<Queue>[] = [
   { name: 'Priority', width: 'w-24', cell: ({ Priority }) => Priority },
