@@ -26,7 +26,7 @@ describe('foundOf', () => {
   });
 });
 
-it('shows first what may not send, then what something is wrong with', () => {
+it('shows first what may not send, then what something is wrong with, each by name', () => {
   const domain = (name: string, Status: Domain['Status'], check: 'Ok' | 'Failed' = 'Ok') =>
     ({ Domain: name, Status, Checks: [{ Status: check, Message: '' }], Returns: null }) as unknown as Domain;
   const given = [
@@ -34,7 +34,8 @@ it('shows first what may not send, then what something is wrong with', () => {
     domain('b', 'Pending'),
     domain('c', 'Verified', 'Failed'),
     domain('d', 'Failing', 'Failed'),
-    domain('e', 'Verified'),
+    domain('a10', 'Verified'),
+    domain('a9', 'Verified'),
   ];
-  expect(given.sort(worstFirst).map(({ Domain: name }) => name)).toEqual(['b', 'd', 'c', 'a', 'e']);
+  expect(given.sort(worstFirst).map(({ Domain: name }) => name)).toEqual(['b', 'd', 'c', 'a', 'a9', 'a10']);
 });

@@ -50,9 +50,9 @@ export function worstOf({ Checks, Returns }: Pick<Domain, 'Checks' | 'Returns'>)
   return Returns !== null && Returns.Level === 'Warn' ? Returns.Reason : null;
 }
 
-/** Of a list: what may not send, then what something is wrong with, then the others in their order. */
+/** Of a list: what may not send, then what something is wrong with, then the others; each by name. */
 export function worstFirst(a: Domain, b: Domain): number {
-  return rankOf(a) - rankOf(b);
+  return rankOf(a) - rankOf(b) || a.Domain.localeCompare(b.Domain, undefined, { numeric: true });
 }
 
 function rankOf(domain: Domain): number {

@@ -34,7 +34,8 @@ export function DoctorView() {
   }
 
   const domains = (examined?.domains ?? []).toSorted(
-    (a, b) => worstOf(b.Checks) - worstOf(a.Checks) || a.Domain.localeCompare(b.Domain),
+    (a, b) =>
+      worstOf(b.Checks) - worstOf(a.Checks) || a.Domain.localeCompare(b.Domain, undefined, { numeric: true }),
   );
   return (
     <>
