@@ -126,7 +126,7 @@ function Item({ finding }: { finding: Finding }) {
     <li className="flex gap-3 border-line border-b py-2.5">
       <Icon size={16} aria-label={word} className={`mt-0.5 shrink-0 ${colour}`} />
       <div className="min-w-0">
-        <h3 className={finding.level === 'good' ? '' : 'font-semibold'}>{finding.title}</h3>
+        <h2 className={finding.level === 'good' ? '' : 'font-semibold'}>{finding.title}</h2>
         {finding.advice !== '' && <p className="text-soft">{finding.advice}</p>}
         {finding.places.length > 0 && (
           <ul className="mt-1">
