@@ -26,6 +26,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     const { page, errors, requests } = await openPage(browser);
     await page.goto(url);
     await page.getByText('Nothing is known to need attention').waitFor();
+    await page.locator('h1:focus', { hasText: 'Overview' }).waitFor();
     const steps = page.getByRole('listitem').filter({ has: page.getByLabel(/^(Done|Not done)$/) });
     await steps.first().waitFor();
     const ticked = async (name: string) =>

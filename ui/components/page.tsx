@@ -10,6 +10,7 @@ import {
 } from 'react';
 import { asksAgainAfterMs, isForbidden, isMissing } from '../api/call.ts';
 import { BackLink } from './back-link.tsx';
+import { takeLostFocus } from './button.tsx';
 import { Failed, Notice } from './notice.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
 import { usePageTitle } from './page-title.ts';
@@ -44,10 +45,10 @@ export function Page({
       <div {...place} className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto grid max-w-6xl grid-cols-1 gap-5 p-4 min-[44rem]:px-6">
           <header className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
-            <h1 className="flex min-w-0 items-start gap-2 font-semibold text-lg">
+            <Title className="flex min-w-0 items-start gap-2 font-semibold text-lg">
               {back !== undefined && <BackLink {...back} />}
               <span className="min-w-0 py-0.5 pointer-coarse:py-2.25">{title}</span>
-            </h1>
+            </Title>
             {!isRefused && tools}
           </header>
           <SaidError value={asksAgainAfterMs(error) > 0 ? error : null}>
@@ -57,6 +58,11 @@ export function Page({
       </div>
     </main>
   );
+}
+
+/** Has the focus as the page opens, also where the link that led here is gone: it is read out, and keys scroll what is around it. */
+export function Title({ className = '', ...rest }: ComponentProps<'h1'>) {
+  return <h1 ref={takeLostFocus} tabIndex={-1} {...rest} className={`outline-none ${className}`} />;
 }
 
 /** How far down each entry of the browser's history was read. */

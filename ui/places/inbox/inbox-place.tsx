@@ -2,6 +2,7 @@
  * The inbox: captured mail as it comes. Inboxes at the left, the list, one mail; on a narrow screen one after the other. What
  * is looked for and which mail is open stand in the address.
  */
+
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef, useState } from 'react';
@@ -9,6 +10,7 @@ import { captureId, listInboxes } from '../../api/captures.ts';
 import { KeysHelp } from '../../components/keys-help.tsx';
 import { TWO_PANES, useMedia } from '../../components/media.ts';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
+import { Title } from '../../components/page.tsx';
 import { useCursor } from '../../components/use-cursor.ts';
 import { useKeys } from '../../components/use-keys.ts';
 import { type RowsHandle, VirtualRows } from '../../components/virtual-rows.tsx';
@@ -123,7 +125,7 @@ export function InboxPlace() {
 
   return (
     <div className="flex h-full flex-col" role={twoPanes || openId !== null ? undefined : 'main'}>
-      {openId === null && <h1 className="sr-only">Inbox</h1>}
+      {openId === null && <Title className="sr-only">Inbox</Title>}
       <OfflineBanner error={captures.lost} />
       <div className="flex min-h-0 flex-1 bg-surface">
         <InboxSide inboxes={inboxes.data ?? []} current={inbox} />

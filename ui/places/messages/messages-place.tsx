@@ -2,6 +2,7 @@
  * The messages: everything that was accepted, newest first, and one of them with what became of it. What is looked for and
  * which message is open stand in the address.
  */
+
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Keyboard, Mail, SearchX } from 'lucide-react';
@@ -15,6 +16,7 @@ import { ListState } from '../../components/list-state.tsx';
 import { useMedia } from '../../components/media.ts';
 import { Notice } from '../../components/notice.tsx';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
+import { Title } from '../../components/page.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { useCursor } from '../../components/use-cursor.ts';
 import { useKeys } from '../../components/use-keys.ts';
@@ -90,7 +92,7 @@ export function MessagesPlace() {
 
   return (
     <div className="flex h-full flex-col" role={openId === null ? 'main' : undefined}>
-      {openId === null && <h1 className="sr-only">Messages</h1>}
+      {openId === null && <Title className="sr-only">Messages</Title>}
       <OfflineBanner error={list.lost} />
       <div className="flex min-h-0 flex-1 bg-surface">
         {(beside || openId === null) && (

@@ -11,7 +11,7 @@ import { SESSION } from '../../api/session.ts';
 import { getTemplate, templateKey } from '../../api/templates.ts';
 import { BackLink } from '../../components/back-link.tsx';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
-import { NotYet } from '../../components/page.tsx';
+import { NotYet, Title } from '../../components/page.tsx';
 import { usePageTitle } from '../../components/page-title.ts';
 import { Segments } from '../../components/segments.tsx';
 import { Ago } from '../../components/time.tsx';
@@ -117,9 +117,9 @@ function Head({
       <div className="flex min-w-0 items-start gap-2">
         <BackLink to="/templates" label="Back to the templates" keys="u" />
         <div className="min-w-0">
-          <h1 className="line-clamp-2 font-semibold text-lg">
+          <Title className="line-clamp-2 font-semibold text-lg">
             <bdi>{template.Name}</bdi>
-          </h1>
+          </Title>
           <p className="text-soft text-xs">
             <bdi>{template.Domain}</bdi> · version {version},{' '}
             {isChanged ? (

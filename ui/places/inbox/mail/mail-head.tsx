@@ -1,6 +1,8 @@
 /** Above the views of a mail: subject, who to whom, when, and the codes in it, because they are looked for most. */
+
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
 import { Address, Addresses, FewAddresses, HeadRow } from '../../../components/addresses.tsx';
+import { Title } from '../../../components/page.tsx';
 import { usePageTitle } from '../../../components/page-title.ts';
 import { Ago, exactTime } from '../../../components/time.tsx';
 import { Code } from './links.tsx';
@@ -15,9 +17,9 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
   usePageTitle(subject);
   return (
     <header className="shrink-0 px-4 pb-3">
-      <h1 dir="auto" className="line-clamp-3 font-semibold text-lg" title={mail.Subject}>
+      <Title dir="auto" className="line-clamp-3 font-semibold text-lg" title={mail.Subject}>
         <bdi>{subject}</bdi>
-      </h1>
+      </Title>
       <dl className="mt-2 grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5">
         <HeadRow name="From">
           <Addresses list={[From]} />

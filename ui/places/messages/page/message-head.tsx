@@ -1,6 +1,8 @@
 /** Who, what, when and where it stands, above the views of a message. */
+
 import type { MessageWithContents } from '../../../../src/client/api-types.ts';
 import { Addresses, HeadRow } from '../../../components/addresses.tsx';
+import { Title } from '../../../components/page.tsx';
 import { usePageTitle } from '../../../components/page-title.ts';
 import { Status } from '../../../components/status.tsx';
 import { Ago, exactTime } from '../../../components/time.tsx';
@@ -17,9 +19,9 @@ export function MessageHead({ message }: { message: MessageWithContents }) {
   usePageTitle(subject);
   return (
     <header className="shrink-0 px-4 pb-2">
-      <h1 dir="auto" className="line-clamp-3 font-semibold text-lg" title={Subject}>
+      <Title dir="auto" className="line-clamp-3 font-semibold text-lg" title={Subject}>
         <bdi>{subject}</bdi>
-      </h1>
+      </Title>
       <p className="mt-1">
         <Status status={status} words={words} isSentence className="max-w-full font-semibold" />
       </p>
