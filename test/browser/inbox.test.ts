@@ -86,6 +86,40 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await until('it is new again', async () => (await subjects(one.page))[0] === 'Unread: Seen by all');
   });
 
+  it('leads the keyboard from Delete of the open mail to Undo, and back', async () => {
+    for (const n of [1, 2]) await server.send({ Subject: `Mail ${n}` });
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await until('both are listed', async () => (await rows(page).count()) === 2);
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'Mail 2' }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.getByRole('main').getByRole('button', { name: 'Delete' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Mail 1' }).waitFor();
+    await page.locator('button:focus', { hasText: 'Undo' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('main button[aria-label=Delete]:focus').waitFor();
+  });
+
+  it('finds one of many inboxes, which stand in the order of their numbers', async () => {
+    const Messages = Array.from({ length: 21 }, (_, n) => ({
+      ...SHOWN_MAILS[0],
+      To: [{ email: `user+test-${n}@example.net` }],
+      Inbox: `test-${n}`,
+    }));
+    await server.call('POST', '/email/batch', { body: { Messages } });
+    const { page } = await openPage(browser, { viewport: { width: 1440, height: 900 } });
+    await page.goto(url);
+    const inboxes = page.getByRole('navigation', { name: 'Inboxes' });
+    await inboxes.getByRole('link', { name: 'test-20' }).waitFor();
+    expect(
+      (await inboxes.getByRole('link').allInnerTexts()).map((text) => text.split('\n')[0]).slice(0, 4),
+    ).toEqual(['All mail', 'test-0', 'test-1', 'test-2']);
+    await inboxes.getByRole('searchbox').fill('t-20');
+    await expect.poll(() => inboxes.getByRole('link').count()).toBe(2);
+  });
+
   it('marks and deletes a whole inbox, with a sign before the answer, in every tab', async () => {
     for (const n of [1, 2]) await server.send({ Subject: `Mail ${n}` });
     const { page } = await openPage(browser);

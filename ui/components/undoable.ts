@@ -63,19 +63,20 @@ export function undoable({ text, run, onBack, onDone }: Undoable): void {
 }
 
 /**
- * Where a key removes the row that has the focus: the button that takes it back has the focus while it is there, then the row that
- * stands in that place.
+ * Where a key removes what has the focus, a row or the open mail: the button that takes it back has the focus while it is there,
+ * then what stands in that place.
  */
 function focusKeeper(): ((back: HTMLElement | null) => void) | undefined {
   const at = document.activeElement;
   if (!(at instanceof HTMLButtonElement && at.matches(':focus-visible'))) return undefined;
-  const rows = at.closest('ul, tbody');
-  const buttons = () => [...(rows?.querySelectorAll('button') ?? [])];
+  const rows = at.closest('ul, tbody, main');
+  const buttons = () => (rows?.isConnected === true ? [...rows.querySelectorAll('button')] : []);
   const index = buttons().indexOf(at);
   // In a moment: the row goes and comes after the button.
   return (back) =>
     setTimeout(() => {
-      if (document.activeElement !== document.body) return;
+      // The title of the page that came in its place may have the focus.
+      if (document.activeElement?.matches('body, h1') !== true) return;
       const there = buttons();
       (back ?? there[Math.min(index, there.length - 1)] ?? document.getElementById('content'))?.focus();
     });
