@@ -86,9 +86,11 @@ const MAX_LINE = 1000;
 const MAX_RECIPIENTS = 50;
 const MAX_DIAGNOSTIC = 1024;
 const ADDRESS = /[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}/;
+/** Exim writes it for each address that a forwarding keeps to itself. */
+const UNDISCLOSED = 'an undisclosed address';
 /** A line that names a recipient, maybe followed by the reason: `<a@b>:`, `  a@b`, `'a@b' on …`. */
 const RECIPIENT_LINE =
-  /^[ \t]{0,16}(?:to: )?[<'"(]{0,2}([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253})[>'")]{0,2}(?:<mailto:[^<>\s]{1,330}>)?(?::|\s|$)/i;
+  /^[ \t]{0,16}(?:to: )?[<'"(]{0,2}([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}|an undisclosed address)[>'")]{0,2}(?:<mailto:[^<>\s]{1,330}>)?(?::|\s|$)/i;
 /** Below the address that was refused: the one that had been forwarded to it, as Exim, Sendmail and Postfix write it. */
 const FORWARDED_FROM =
   /\((?:ultimately )?(?:generated|expanded) from:? <?([^\s<>()]{1,64}@[A-Za-z0-9.-]{1,253})>?\):?/i;
@@ -245,7 +247,7 @@ function recipientsIn(text: string, action: DsnAction, naming: Naming): DsnRecip
   let address: string | null = null;
   let words = '';
   const keep = (): void => {
-    const known = found.findIndex((one) => one.finalRecipient === address);
+    const known = address === UNDISCLOSED ? -1 : found.findIndex((one) => one.finalRecipient === address);
     if (address !== null && known === -1 && found.length < MAX_RECIPIENTS)
       found.push(recipient(address, words, action, naming));
     else if (address !== null && known !== -1 && !isCoded(found[known] as DsnRecipient)) {
@@ -258,7 +260,7 @@ function recipientsIn(text: string, action: DsnAction, naming: Naming): DsnRecip
     const line = raw.slice(0, MAX_LINE);
     const match = naming.line.exec(line);
     // The same address directly below is a wrapped line of the reason.
-    if (match !== null && match[1] !== address) {
+    if (match !== null && (match[1] !== address || address === UNDISCLOSED)) {
       keep();
       address = match[1] as string;
       // The code may be before the address.

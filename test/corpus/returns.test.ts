@@ -59,6 +59,9 @@ describe('reports of failure', () => {
     'dsn-exim-forwarded': [
       'failed gone@elsewhere.example for fwd@exim.example 5.0.0 550 5.1.1 <gone@elsewhere.example>: Recipient address rejected: User unknown in virtual mailbox table',
     ],
+    'dsn-exim-undisclosed': [
+      'failed an undisclosed address for hidf@exim.example 5.0.0 550 5.1.1 <gone@elsewhere.example>: Recipient address rejected: User unknown in virtual mailbox table',
+    ],
     'dsn-sendmail-forwarded': [
       'failed gone@elsewhere.example for fwd@sendmail.example 5.1.1 550 5.1.1 <gone@elsewhere.example>: Recipient address rejected: User unknown in virtual mailbox table',
     ],

@@ -55,6 +55,7 @@ describe('a report that a recipient failed', () => {
     ['ann@mail.shop.example.net', 'Bounce'],
     ['ann@mailbox.example', undefined],
     ['a.smith@shop.example.net', undefined],
+    ['an undisclosed address', undefined],
   ])('that was sent to ours first, and is about %s', (finalRecipient, reason) => {
     expect(factOf({ finalRecipient, originalRecipient: SUBJECT.address }).suppress?.reason).toBe(reason);
   });
