@@ -156,7 +156,13 @@ export function describeCallPortions({ store, reopen }: Suite): void {
       expect((await claim()).map(({ webhook }) => webhook.id)).toEqual([other]);
       await reopen();
       expect(await store.nextCallDueAt()).toBe(0);
+      // And get their recorded calls.
+      await many(100, 'example.org');
+      const before = (await callsOf(other)).length;
+      await store.prepareCalls({ limit: 100 });
+      expect((await callsOf(other)).length - before).toBe(50);
       await prepared();
+      await claimCalls(store, { now, limit: 1000, exclude: [id] });
       const calls = await callsOf(id);
       expect(calls.filter(({ state }) => state === 'failed')).toHaveLength(600);
       expect((await claim()).map(({ event: { at } }) => at)).toEqual(Array(600).fill(T0 + HOUR));

@@ -1,8 +1,8 @@
 /**
  * Webhook calls in portions. A commit creates fifty calls of a domain at most; the rest is recorded in `later_call`,
  * one row per event, and when a webhook is switched on, its waiting calls are processed by `webhook_resume`. `prepareCalls`
- * continues with both, up to a number of rows, with an equal share for each domain and webhook, so that nobody's
- * backlog delays another's.
+ * continues with both, up to a number of rows: half of them for each of the two, of which each webhook or domain has an
+ * equal share, so that nobody's backlog delays another's.
  */
 import { callStateCode } from '../shared/codes.ts';
 import type { Db } from './engine/db.ts';
@@ -89,8 +89,9 @@ const MAKE = `WITH RECURSIVE domain (id) AS (
 
 export const prepareCalls = write('prepareCalls', { serial: SERIAL }, async (session, { limit }) => {
   const { db } = session;
-  const resumed = await db.get<{ hooks: number }>(RESUME, null, limit);
-  if (resumed?.hooks === 0) await db.run(MAKE, limit);
+  const half = Math.ceil(limit / 2);
+  const resumed = await db.get<{ hooks: number }>(RESUME, null, half);
+  await db.run(MAKE, resumed?.hooks === 0 ? limit : half);
   const left = await db.get<{ more: boolean }>(
     'SELECT EXISTS (SELECT FROM later_call) OR EXISTS (SELECT FROM webhook_resume) AS more',
   );
