@@ -178,22 +178,21 @@ function isCoded(one: DsnRecipient): boolean {
  * Exim, Sendmail and OpenSMTPD the reason of what failed at their own host.
  */
 export function withReasonsOf(mail: MimePart, report: DsnReport): DsnReport {
-  const told = new Map<string, DsnRecipient[]>();
+  const told = new Map<string | null, DsnRecipient[]>();
   for (const one of readTextBounce(mail)?.recipients ?? []) {
-    for (const address of new Set([one.finalRecipient, one.originalRecipient])) {
-      const key = keyOf(address);
-      told.set(key, [...(told.get(key) ?? []), one]);
-    }
+    for (const key of new Set([keyOf(one.finalRecipient), keyOf(one.originalRecipient)]))
+      if (key !== null) told.set(key, [...(told.get(key) ?? []), one]);
   }
   return { ...report, recipients: report.recipients.map((one) => withTextOf(one, told)) };
 }
 
-function withTextOf(one: DsnRecipient, told: ReadonlyMap<string, DsnRecipient[]>): DsnRecipient {
-  const about = told.get(keyOf(one.finalRecipient)) ?? told.get(keyOf(one.originalRecipient));
+function withTextOf(one: DsnRecipient, told: ReadonlyMap<string | null, DsnRecipient[]>): DsnRecipient {
+  const named = keyOf(one.finalRecipient);
+  const about = told.get(named) ?? told.get(keyOf(one.originalRecipient));
   // Of several behind one address, which the text names in the order of the report, each once.
   const found = about !== undefined && about.length > 1 ? about.shift() : about?.[0];
   if (found === undefined) return one;
-  const isOrigin = keyOf(found.originalRecipient) === keyOf(one.finalRecipient);
+  const isOrigin = named !== null && keyOf(found.originalRecipient) === named;
   const read = isOrigin ? behindForwarding(one, found.finalRecipient) : one;
   if (one.diagnostic !== '' || found.action !== one.action) return read;
   const { diagnostic, isSmtp } = found;
@@ -201,8 +200,8 @@ function withTextOf(one: DsnRecipient, told: ReadonlyMap<string, DsnRecipient[]>
   return { ...read, action, diagnostic, isSmtp, status: found.status ?? one.status };
 }
 
-function keyOf(address: string | null): string {
-  return address?.toLowerCase() ?? '';
+function keyOf(address: string | null): string | null {
+  return address?.toLowerCase() ?? null;
 }
 
 function firstText(mail: MimePart): string {

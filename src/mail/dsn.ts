@@ -208,7 +208,9 @@ function recipientOf(fields: readonly ReportField[], reportingMta: string): DsnR
  * received it, also where its forwarding failed.
  */
 export function behindForwarding(one: DsnRecipient, actual: string | null): DsnRecipient {
-  return actual === null ? one : { ...one, finalRecipient: actual, originalRecipient: one.finalRecipient };
+  return actual === null
+    ? one
+    : { ...one, finalRecipient: actual, originalRecipient: one.originalRecipient ?? one.finalRecipient };
 }
 
 /** Sendmail adds its own host to the name of each local mailbox, also where nothing was forwarded. */

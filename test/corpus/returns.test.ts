@@ -178,8 +178,8 @@ describe('reports of failure', () => {
     ]);
   });
 
-  const dsnOf = (fields: string): Buffer => {
-    const head = 'From: MAILER-DAEMON@x\r\nContent-Type: multipart/report; boundary=b\r\n\r\n--b\r\n';
+  const dsnOf = (fields: string, text = ''): Buffer => {
+    const head = `From: MAILER-DAEMON@x\r\nContent-Type: multipart/report; boundary=b\r\n\r\n--b\r\n\r\n${text}\r\n--b\r\n`;
     const body = fields.replaceAll('\n', '\r\n');
     return Buffer.from(`${head}Content-Type: message/delivery-status\r\n\r\n${body}\r\n--b--\r\n`);
   };
@@ -216,6 +216,21 @@ describe('reports of failure', () => {
     // What names nobody says nothing of the recipient before it.
     expect(fieldsOf(`${MTA}\n${BOB}Action: delivered\nStatus: 2.0.0\n\nAction: failed\nStatus: 5.1.1`)).toEqual([
       'delivered bob@reader.example 2.0.0 ',
+    ]);
+  });
+
+  it('keep the address that was written to, however often it was forwarded', () => {
+    const original = 'Original-Recipient: rfc822; ann@reader.example\n';
+    const origins = (fields: string, text?: string) =>
+      readAll(dsnOf(`${MTA}\n${fields}`, text)).report?.recipients.map((one) => [one.finalRecipient, one.originalRecipient]);
+    const twice = `${original}${BOB}Action: failed\nStatus: 5.1.1\n`;
+    const refused = [['gone@elsewhere.example', 'ann@reader.example']];
+    expect(origins(`${twice}X-Actual-Recipient: rfc822; gone@elsewhere.example`)).toEqual(refused);
+    const exim = 'This message was created automatically by mail delivery software.\r\n\r\n  gone@elsewhere.example\r\n';
+    expect(origins(twice, `${exim}    (generated from bob@reader.example)\r\n    550 5.1.1 no`)).toEqual(refused);
+    // A block without a final recipient gets none from a text about somebody else.
+    expect(origins(`${original}Action: failed\nStatus: 5.1.1`, `${exim}    550 5.1.1 no`)).toEqual([
+      [null, 'ann@reader.example'],
     ]);
   });
 
