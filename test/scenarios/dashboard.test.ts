@@ -2,7 +2,8 @@
  * What the dashboard may do without a token: on a development server of this machine, from its own page, and no more than
  * to read and send. Everywhere else a request without a token is refused as before.
  */
-import { request as plainRequest } from 'node:http';
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, type Instance, request, startInstance } from './harness.ts';
 
@@ -13,8 +14,13 @@ beforeAll(async () => {
   dev = await startInstance(scope, { mode: 'dev' });
 });
 
-/** The status; unlike fetch this sends whatever headers it is given. */
-function status(
+async function status(...asked: Parameters<typeof answer>): Promise<number> {
+  const { statusCode = 0 } = (await answer(...asked)).destroy();
+  return statusCode;
+}
+
+/** Unlike fetch this sends whatever headers it is given. */
+function answer(
   server: Instance,
   method: string,
   path: string,
@@ -28,7 +34,7 @@ function status(
     origin: `http://${host}`,
     'x-postrider-dashboard': '1',
   };
-  return new Promise<number>((resolve, reject) => {
+  return new Promise<IncomingMessage>((resolve, reject) => {
     const sent = plainRequest({
       host: '127.0.0.1',
       port,
@@ -37,10 +43,7 @@ function status(
       headers: { ...own, ...more },
     });
     sent.on('error', reject);
-    sent.on('response', (answer) => {
-      answer.destroy();
-      resolve(answer.statusCode ?? 0);
-    });
+    sent.on('response', resolve);
     sent.end(body);
   });
 }
@@ -110,6 +113,27 @@ describe('without a token', () => {
       expect(await status(closed, 'GET', '/sandbox/messages')).toBe(401);
       await closed.stop();
     }
+  });
+});
+
+describe('a page at an address that takes no password', () => {
+  const said = async (server: Instance, more: Record<string, string>) =>
+    text(await answer(server, 'POST', '/session/provider', more));
+  const elsewhere = { host: 'post.example', origin: 'http://post.example' };
+
+  it('is told where one is taken, and a page of another site or a program that it is not the dashboard', async () => {
+    expect(await said(dev, elsewhere)).toContain('used over https and on the machine of the server');
+    for (const more of [{ origin: 'https://evil.example' }, { origin: 'null' }])
+      expect(await said(dev, more)).toContain('does not come from the dashboard of this server');
+    const { json } = await dev.call('POST', '/session/provider', { token: null });
+    expect(json.Error).toContain('does not come from the dashboard of this server');
+  });
+
+  it('is told of the public address, and what a proxy there has to pass on', async () => {
+    const open = await startInstance(scope, { settings: { 'public-url': 'https://mail.example.com' } });
+    const where = 'used at https://mail.example.com and on the machine of the server';
+    expect(await said(open, elsewhere)).toMatch(new RegExp(`${where}.* pass on the Host header`));
+    await open.stop();
   });
 });
 

@@ -82,13 +82,18 @@ export function createCallers(
 
   function requireDashboard(asking: Asking): void {
     if (isSessionRequest(asking, publicUrl)) return;
+    const host = asking.header('host') ?? '';
+    const isPage = asking.header(OWN_HEADER) !== undefined;
+    // A page of another site has another origin; with GET a page sends none.
+    if (!isPage || !(asking.header('origin') ?? `//${host}`).endsWith(`//${host}`))
+      throw new AppError('origin-not-allowed');
     const isPublic = publicUrl?.startsWith('https://') === true;
     const where = isPublic ? `at ${new URL(publicUrl).origin}` : 'over https';
     const how = isPublic
-      ? ''
-      : ': set http-certificate, or public-url to the https:// address of a proxy, or use a tunnel';
+      ? 'a proxy has to pass on the Host header'
+      : 'set http-certificate, or public-url to the https:// address of a proxy, or use a tunnel';
     throw new AppError('origin-not-allowed', {
-      message: `The dashboard can be used ${where} and on the machine of the server, not at this address${how}`,
+      message: `The dashboard can be used ${where} and on the machine of the server, not at this address: ${how}`,
     });
   }
 }
