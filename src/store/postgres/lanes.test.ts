@@ -57,6 +57,10 @@ describePostgres('while a search takes long', () => {
       const { oldRows = 0, rows = 0 } = (await store.databaseUpkeep()) ?? {};
       expect(oldRows).toBeGreaterThanOrEqual(100);
       expect(rows).toBeLessThan(5000);
+      await link.exec('BEGIN; DELETE FROM written_once');
+      const { keptBy } = (await store.databaseUpkeep()) ?? {};
+      await link.exec('ROLLBACK');
+      expect(keptBy).toBe(`the process ${await link.pid()} (postrider cold)`);
     } finally {
       await link.exec('DROP TABLE written_once, changed');
     }

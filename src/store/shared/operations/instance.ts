@@ -8,9 +8,9 @@ export const instanceId = write('instanceId', 'by key', { synced: true }, functi
   return row?.value ?? proposedId;
 });
 
-/** Of processes of other roles only those with `pg_read_all_stats` see more than that they exist. */
+/** One that has written and waits for its next statement has an id, and no snapshot. */
 const KEEPERS = `
-  SELECT 'the process ' || pid || coalesce(' (' || nullif(application_name, '') || ')', '') AS name, age(backend_xmin) AS age
+  SELECT 'the process ' || pid || coalesce(' (' || nullif(application_name, '') || ')', '') AS name, greatest(age(backend_xid), age(backend_xmin)) AS age
     FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
   UNION ALL SELECT 'the replication slot ' || slot_name, age(xmin) FROM pg_replication_slots
   UNION ALL SELECT 'the standby ' || application_name, age(backend_xmin) FROM pg_stat_replication
