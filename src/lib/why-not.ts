@@ -13,5 +13,6 @@ const WORDS: Readonly<Record<string, string>> = {
   EEXIST: 'it exists already',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full (df -h, df -i)',
+  EDQUOT: 'the quota of the disk is used up',
   EPIPE: 'what read it has ended',
 };

@@ -167,6 +167,13 @@ describe('a store that cannot write', () => {
         `${figures.duplicates} second copies\n`,
     );
     expect((await server.terminate()).code).toBe(0);
+
+    const data = join(disk.path, 'data');
+    await rm(join(data, 'postrider.db-lock'));
+    await fillUp(ballast);
+    await expect(run('./bin/postrider', ['rollback', '--data', data])).rejects.toThrow(
+      /db-lock cannot be locked: the disk is full.*; make room there, then try again/,
+    );
   });
 
   it('takes no more while the disk is nearly full, but finishes what it has', async (context) => {

@@ -17,6 +17,9 @@ import { sqliteCode } from './sqlite-errors.ts';
 
 const BUSY = 5;
 const READ_ONLY = 8;
+const FULL = 13;
+
+const MAKE_ROOM = 'make room there, then try again';
 const CANNOT_OPEN = 14;
 /** The longest time that migrating may take. */
 const UPGRADE_MS = 5_000;
@@ -113,7 +116,8 @@ function open(path: string, take: (db: DatabaseSync) => void): DatabaseSync | nu
     // SQLite says neither which file, nor why; of a folder that nothing can be made in, that the database is read-only.
     const code = sqliteCode(error);
     if (code === CANNOT_OPEN || code === READ_ONLY) makePrivate(`${file}-journal`);
-    throw new StoreRefused('inaccessible', `${file} cannot be locked: ${whyNot(error)}`, { cause: error });
+    const why = code === FULL ? `the disk is full (df -h, df -i); ${MAKE_ROOM}` : whyNot(error);
+    throw new StoreRefused('inaccessible', `${file} cannot be locked: ${why}`, { cause: error });
   }
 }
 
@@ -146,7 +150,9 @@ function notOpened(path: string, error: unknown): StoreRefused {
       ? `make the folder ${folder}, owned by the user that runs postrider`
       : code === 'EROFS'
         ? 'mount it read-write (ReadWritePaths= in a systemd unit), or choose another folder with --data'
-        : `give ${existsSync(path) ? 'it' : `the folder ${folder}`} to the user that runs postrider (chown), run as the user that owns it, or choose another folder with --data`;
+        : code === 'ENOSPC' || code === 'EDQUOT'
+          ? MAKE_ROOM
+          : `give ${existsSync(path) ? 'it' : `the folder ${folder}`} to the user that runs postrider (chown), run as the user that owns it, or choose another folder with --data`;
   return new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
     cause: error,
   });
