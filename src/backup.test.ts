@@ -159,9 +159,9 @@ it('is refused when damaged, cut off or foreign, and nothing is left in the fold
     [altered, 'a checksum does not match'],
     [whole.subarray(0, whole.length - 8192), 'is cut off'],
     [whole.subarray(0, 4 * TAR_BLOCK), 'is not where it should be'],
-    [Buffer.alloc(0), 'is not a backup of postrider'],
-    [Buffer.from('hello'), 'is not a backup of postrider'],
-    [archive({}, []), 'is damaged, or made by a newer postrider'],
+    [Buffer.alloc(0), 'has only 0 octets: it is cut off, or not a backup of postrider'],
+    [Buffer.alloc(TAR_BLOCK, 'hello'), 'is not a backup of postrider'],
+    [archive({}, []), 'is damaged or cut off, or made by a newer postrider'],
   ] as const;
   for (const [bytes, why] of refusals) {
     await expect(restore({ file: other(bytes) })).rejects.toThrow(why);
@@ -190,7 +190,7 @@ it('is refused if its list names what no backup contains', async () => {
   ])
     await expect(
       restore({ file: other(archive({ ...list, ...wrong }, [['postrider.db', db]])) }),
-    ).rejects.toThrow('is damaged, or made by a newer postrider');
+    ).rejects.toThrow('is damaged or cut off, or made by a newer postrider');
   const newer = { ...list, schema: newestSchema() + 1 };
   await expect(restore({ file: other(archive(newer, [['postrider.db', db]])) })).rejects.toThrow(
     'was made by a newer postrider',

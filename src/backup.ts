@@ -143,7 +143,9 @@ export async function writeBackup(params: {
     };
   } catch (cause) {
     if (isDiskFull(cause))
-      throw new BackupError(`the disk of ${dirname(file)} is full; nothing was left there`, { cause });
+      throw new BackupError(`the disk of ${dirname(file)} is full (df -h, df -i); nothing was left there`, {
+        cause,
+      });
     const reason = unavailableReason(cause);
     if (reason === null) throw cause;
     throw new BackupError(`${database} cannot be copied: ${reason}. There is no backup of it.`, { cause });
@@ -317,11 +319,16 @@ async function readHeader(
   const head = await readAt(input, 0, MAX_HEADER_BYTES);
   const isOld = head.toString('latin1', 0, OLD_MAGIC.length) === OLD_MAGIC;
   const first = isOld ? null : readTarHeader(head.subarray(0, TAR_BLOCK));
-  if (!isOld && first?.name !== LIST) throw new BackupError(`${file} is not a backup of postrider`);
+  if (!isOld && first?.name !== LIST)
+    throw new BackupError(
+      head.length < TAR_BLOCK
+        ? `${file} has only ${head.length} octets: it is cut off, or not a backup of postrider`
+        : `${file} is not a backup of postrider`,
+    );
   const from = isOld ? OLD_MAGIC.length : TAR_BLOCK;
   const end = first === null ? head.indexOf(0x0a, from) : from + first.size;
   const header = parseHeader(head.toString('utf8', from, Math.max(from, end)));
-  if (header === null) throw new BackupError(`${file} is damaged, or made by a newer postrider`);
+  if (header === null) throw new BackupError(`${file} is damaged or cut off, or made by a newer postrider`);
   const placeOf = new Map<string, number>();
   let at = first === null ? end + 1 : end + tarPadding(first.size);
   for (const { name, size } of header.files) {

@@ -127,7 +127,7 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   expect(await refusal(altered)).toContain('a checksum does not match');
   expect(await refusal(whole.subarray(0, whole.length - 3000))).toContain('is cut off');
   expect(await refusal(whole.subarray(0, 4096))).toContain('is not where it should be');
-  expect(await refusal(Buffer.from('hello'))).toContain('is not a backup of postrider');
+  expect(await refusal(Buffer.from('hello'))).toContain('has only 5 octets: it is cut off, or not a backup');
   const ofFolder = await command(['restore', folder, '--data', await temporaryFolder(scope)]);
   expect(ofFolder).toMatchObject({ code: 1, stderr: expect.stringContaining('is a folder') });
   const schema = /(?<="schema": )\d+/;
