@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../lib/clock.ts';
+import type { PostgresAddress } from '../../../lib/postgres-url.ts';
 import { openPostgresStore } from '../open.ts';
 import { describePostgres, type TestDatabase, testDatabase } from '../test-support.ts';
 import { checkClock, checkPlace, notePlace, placeOf, type ServerSettings, wrongWith } from './checks.ts';
 import type { Db, Value } from './db.ts';
+import { openingError } from './opening.ts';
 
 const GOOD: ServerSettings = {
   ...{ version: 150_018, shown: '15.18', fsync: 'on', pages: 'on', synced: 'on', standbys: '' },
@@ -35,6 +37,15 @@ describe('a server of PostgreSQL', () => {
     ]) {
       expect(sentence(more), JSON.stringify(more)).toContain('may lose accepted mail');
     }
+  });
+});
+
+it('says to try again where the database stops while it is opened', () => {
+  const stopping = Object.assign(new Error('terminating connection'), { code: '57P01' });
+  const address = { hosts: [{ host: '127.0.0.1', port: 5432 }], user: 'a', database: 'b' } as PostgresAddress;
+  expect(openingError(stopping, address)).toMatchObject({
+    name: 'StoreRefused',
+    message: expect.stringMatching(/^The store cannot work: .*\. Try again when that is mended\.$/),
   });
 });
 

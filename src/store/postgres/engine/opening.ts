@@ -12,7 +12,8 @@ export function openingError(error: unknown, address: PostgresAddress): unknown 
   if (error instanceof StoreRefused) return error;
   const reason = unavailableReason(error);
   const sentence =
-    sentenceOf(error, address) ?? (reason === null ? null : `The store cannot work: ${reason}.`);
+    sentenceOf(error, address) ??
+    (reason === null ? null : `The store cannot work: ${reason}. Try again when that is mended.`);
   return sentence === null ? error : new StoreRefused('inaccessible', sentence, { cause: error });
 }
 
