@@ -738,6 +738,10 @@ describe('postrider send', () => {
     expect(sent.code, sent.stderr).toBe(0);
     const facts = await server.settled(sent.stdout.trim());
     expect(facts.Status).toBe('Delivered');
+    // Nothing listens at the proxy that the environment names.
+    const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
+    const listed = await startCommand(scope, ['messages', '--data', server.folder], proxy).ended;
+    expect([listed.code, listed.stdout], listed.stderr).toEqual([0, expect.stringContaining('By hand')]);
     const none = await command([
       ...['send', '--from', 'a@other.example', '--to', 'b@example.net', '--subject', 'x'],
       ...['--html', join(folder, 'body.html'), '--data', server.folder],
