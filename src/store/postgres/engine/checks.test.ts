@@ -42,7 +42,16 @@ describe('a server of PostgreSQL', () => {
 
 it('says to try again where the database stops while it is opened', () => {
   const stopping = Object.assign(new Error('terminating connection'), { code: '57P01' });
-  const address = { hosts: [{ host: '127.0.0.1', port: 5432 }], user: 'a', database: 'b' } as PostgresAddress;
+  const address: PostgresAddress = {
+    ...{
+      hosts: [{ host: '127.0.0.1', port: 5432 }],
+      user: 'a',
+      password: null,
+      database: 'b',
+      tls: 'disable',
+    },
+    ...{ rootCertificate: null, certificate: null, key: null },
+  };
   expect(openingError(stopping, address)).toMatchObject({
     name: 'StoreRefused',
     message: expect.stringMatching(/^The store cannot work: .*\. Try again when that is mended\.$/),
