@@ -286,7 +286,7 @@ function recipient(address: string, words: string, action: DsnAction, naming: Na
     diagnostic: '',
     isSmtp: false,
     finalRecipient: address,
-    originalRecipient: null,
+    originalRecipient: FORWARDED_FROM.exec(words)?.[1] ?? null,
     remoteMta: '',
   };
   return withWords(empty, words, naming);
@@ -295,13 +295,12 @@ function recipient(address: string, words: string, action: DsnAction, naming: Na
 /** The reason from its SMTP reply on, if it contains one. */
 function withWords(one: DsnRecipient, given: string, naming: Naming): DsnRecipient {
   const text = given.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
-  const originalRecipient = FORWARDED_FROM.exec(text)?.[1] ?? one.originalRecipient;
   const words = text.replace(FORWARDED_FROM, '').trim().replace(QUOTED_REASON, '$1');
   const reply = naming.reply.exec(words);
   const status = reply?.[2] ?? naming.status.exec(words)?.[1] ?? null;
   const at = reply === null ? 0 : words.indexOf(reply[1] as string, reply.index);
   const diagnostic = words.slice(at).replace(/^([45]\d\d)[ \-#]{1,3}/, '$1 ');
-  return { ...one, originalRecipient, status, diagnostic, isSmtp: reply !== null };
+  return { ...one, status, diagnostic, isSmtp: reply !== null };
 }
 
 /** If the recipient's own lines say nothing: the lines with a code or a reason, from anywhere in the text. */

@@ -234,6 +234,15 @@ describe('reports of failure', () => {
     ]);
   });
 
+  it('name a forwarding only of the address beside which it stands', () => {
+    const sendmail = 'The following addresses had permanent fatal errors';
+    const gone = '<gone@elsewhere.example>\n    (reason: 550 5.1.1 no)\n    (expanded from: <bob@reader.example>)';
+    expect(told('MAILER-DAEMON@reader.example', `${sendmail}\n${gone}\n<ann@reader.example>\n`)).toEqual([
+      'failed gone@elsewhere.example for bob@reader.example 5.1.1 550 5.1.1 no',
+      expect.stringMatching(/^failed ann@reader\.example 5\.1\.1 /),
+    ]);
+  });
+
   it.each([
     'rfc822; ann@reader.example (Ann)',
     'rfc822; "Ann Smith" <ann@reader.example>',
