@@ -62,6 +62,8 @@ export interface Api {
 
 const SHORT_DRAIN_MS = 2_000;
 const READY_MS = 2_000;
+/** A busy machine takes longer than a moment to answer. */
+const ANSWER_MS = 5_000;
 
 /** For commands that use what a server has stored: they refuse a folder that does not exist instead of creating it. */
 export const EXISTING = { existing: true } as const;
@@ -236,7 +238,7 @@ async function findServer(folder: string): Promise<{ url: string; token: string 
     const health = await fetch(`${url}/healthz`, {
       headers: { [CHALLENGE_HEADER]: challenge },
       redirect: 'error',
-      signal: AbortSignal.timeout(2_000),
+      signal: AbortSignal.timeout(ANSWER_MS),
     });
     const isProven = health.headers.get(PROOF_HEADER) === serverProof(token, url, challenge);
     return health.ok && isProven ? { url, token } : null;
