@@ -96,7 +96,7 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
   // A request that ran when the stop began is the last of its connection: a client that is not told would send its
   // next one into a connection that is about to be closed.
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (requests.isStopping()) closeAfter(request, reply);
+    if (requests.isStopping() || leavesBody(request.raw)) closeAfter(request, reply);
     // Fastify ends the connection of a body that was refused; HTTP/2 ends only the request, and has no such header.
     if (request.raw.httpVersionMajor !== 1) reply.removeHeader('connection');
     done(null, payload);
@@ -194,6 +194,11 @@ function faultOf({ httpVersion, headers, rawHeaders }: IncomingMessage): string 
   if (headers.host === undefined) return isOld ? null : 'The Host header is missing';
   const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host');
   return hosts.length > 1 ? 'There are several Host headers' : null;
+}
+
+/** Node would read the rest of it, however many chunks it has, so that the connection can be used again. */
+function leavesBody({ complete, headers }: IncomingMessage): boolean {
+  return !complete && headers['transfer-encoding'] !== undefined;
 }
 
 function isRead({ method }: FastifyRequest): boolean {

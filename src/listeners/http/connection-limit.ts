@@ -14,8 +14,9 @@ import type { Writable } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { plainIp } from '../../lib/loopback.ts';
+import { createRateGate } from '../../lib/rate-gate.ts';
 import { createTally, type Tally } from '../../lib/tally.ts';
-import { createFairTurns, type FairTurns } from '../../lib/turns.ts';
+import { createFairTurns, type FairTurns, nextTurn } from '../../lib/turns.ts';
 import { addressKey, networkKey } from '../../policy/access/failed-logins.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 
@@ -28,6 +29,14 @@ const CLOSED_PART = 1 / 100;
  * one turn of the event loop, and 64 KiB of them took a tenth of a second; one new connection is taken in each turn.
  */
 const MAX_PIPELINED = 20;
+
+/**
+ * A body may come in chunks of one octet, of which a reading of 64 KiB has 11,000 and takes some 30 ms. After so many small ones its
+ * connection rests, and of all that rest one is read at a time, so that there is time for others between two of them.
+ */
+const SMALL_CHUNK_BYTES = 64;
+const SMALL_CHUNKS = 1_000;
+const RESTS_ENDED_PER_SECOND = 10;
 
 type Counted = 'connections' | 'requests';
 
@@ -71,12 +80,16 @@ export function createConnectionLimit(
   const handshakes = createFairTurns(clock);
   let requestsInAll = 0;
   let toldAtMs = Number.NEGATIVE_INFINITY;
+  const rests = createRateGate(RESTS_ENDED_PER_SECOND, 1);
 
   /**
    * Node stops to read behind a CONNECT, and only there: behind the end of the connection it would make all requests that have
    * come, and an error with a stack for each.
    */
   class Request extends IncomingMessage {
+    private smallChunks = 0;
+    private isResting = false;
+
     constructor(inner: Socket) {
       super(inner);
       const carrier = carriers.get(inner) ?? inner;
@@ -84,6 +97,30 @@ export function createConnectionLimit(
       tell(carrier.remoteAddress ?? '', 'requests', `one connection has ${MAX_PIPELINED} already`);
       const always = (value: unknown) => ({ get: () => value, set: () => {} });
       Object.defineProperties(this, { upgrade: always(true), method: always('CONNECT') });
+    }
+
+    override push(chunk: Uint8Array | null, encoding?: BufferEncoding): boolean {
+      const takesMore = super.push(chunk, encoding);
+      if (chunk === null || chunk.length > SMALL_CHUNK_BYTES) return takesMore;
+      this.smallChunks++;
+      if (this.smallChunks === SMALL_CHUNKS) void this.rest();
+      return takesMore && !this.isResting;
+    }
+
+    override _read(size: number): void {
+      if (!this.isResting) super._read(size);
+    }
+
+    private async rest(): Promise<void> {
+      this.isResting = true;
+      await nextTurn();
+      const nowMs = clock.monotonicMs();
+      rests.take(nowMs);
+      clock.setTimer(rests.waitMs(nowMs), () => {
+        this.smallChunks = 0;
+        this.isResting = false;
+        super._read(0);
+      });
     }
   }
 

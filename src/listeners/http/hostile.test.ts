@@ -257,6 +257,37 @@ describe('connections', () => {
     await at.close();
   });
 
+  it('rest between the readings of a body whose chunks are tiny, and end where a chunked body is not read', async () => {
+    const clock = manualClock();
+    const acceptance = recordingAcceptance();
+    const routes = [{ method: 'GET', path: '/', handle: async () => ({ status: 200, body: '' }) }] as const;
+    const at = await startListener({ store: store(), acceptance, routes }, {}, clock);
+    const head = `Host: a\r\nTransfer-Encoding: chunked\r\nAuthorization: Bearer ${await at.token()}\r\n`;
+    clock.advance(1_000);
+    const before = clock.pending();
+    const chunks = [...MAIL.padEnd(40_000)].map((char) => `1\r\n${char}\r\n`).join('');
+    let rests = 0;
+    let isOver = false;
+    const answer = exchange(
+      at.port,
+      `POST /api/v1/email HTTP/1.1\r\nConnection: close\r\n${head}\r\n${chunks}0\r\n\r\n`,
+    ).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await new Promise((resolve) => setImmediate(resolve));
+      // Two are of the body: its pace, and its end.
+      if (clock.pending() <= before + 2) continue;
+      rests++;
+      clock.advance(100);
+    }
+    expect(await answer).toMatch(/^HTTP\/1\.1 200/);
+    expect(rests).toBeGreaterThan(2);
+    const left = await exchange(at.port, `GET / HTTP/1.1\r\n${head}\r\n1\r\nx\r\n`);
+    expect(left).toMatch(/^HTTP\/1\.1 200[\s\S]*connection: close/i);
+    await at.close();
+  });
+
   it('of one address do not keep the requests of others waiting', async () => {
     let done = 0;
     const handle = async () => {
