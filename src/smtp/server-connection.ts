@@ -25,7 +25,7 @@ export interface SmtpConnection {
   session: ServerSession;
   /** It must log in and has not, so that another one may have its place. */
   isStranger(): boolean;
-  /** It has had time to say whom a message is for, and has none. */
+  /** It has had time to say whom a message is for, and has none, or one that hardly arrives. */
   isIdle(): boolean;
   /** As the shares of memory and connections are counted. */
   owner(): readonly string[];
@@ -109,7 +109,7 @@ export function openConnection(
     session,
     owner,
     network: peer.ownerKey,
-    isIdle: () => clock.monotonicMs() >= idleFromMs && !session.hasRecipient(),
+    isIdle: () => clock.monotonicMs() >= idleFromMs && !session.getsOn(),
     isStranger: () => auth?.required === true && !session.facts().authenticated && !session.isBusy(),
     destroy() {
       session.end();

@@ -28,8 +28,8 @@ interface ServerDialogue {
   takeLine(line: Uint8Array, length: number): ServerAnswer;
   /** A message is arriving, so that lines are no commands. */
   isInData(): boolean;
-  /** It is known whom a message is for that has not come or is arriving. */
-  hasRecipient(): boolean;
+  /** It is known whom a message is for that has not come, or is arriving as fast as it must. */
+  getsOn(): boolean;
   readData(input: ServerInput): ServerAnswer;
   /** What the last answer belongs to, so that a refusal is reported with its sender; null: to nothing that is reported. */
   answered(): AnsweredCommand | null;
@@ -63,7 +63,7 @@ export function createServerDialogue(
       return typeof text === 'string' ? run(parseCommand(text)) : text;
     },
     isInData: transaction.isInData,
-    hasRecipient: transaction.hasRecipient,
+    getsOn: transaction.getsOn,
     readData(input) {
       const answer = transaction.readData(input, facts());
       if (answer !== null) idleCommands = 0;

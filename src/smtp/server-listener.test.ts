@@ -171,7 +171,7 @@ it('ends the oldest connection of who has most for a new one where nobody has to
   await ports.stop(0);
 });
 
-it('ends idle connections before messages that are arriving, and for nobody who has just lost a place', async () => {
+it('ends idle connections, and those whose message drips, before messages that are arriving, and for nobody who has just lost a place', async () => {
   const clock = createVirtualClock();
   let network = '';
   const ports = listener(2, 100, () => handler, { clock, ownerKey: () => network });
@@ -199,6 +199,17 @@ it('ends idle connections before messages that are arriving, and for nobody who 
   expect(late.greeting).toMatch(/^220 /);
   await next.closed();
   expect(await slow.ask('NOOP')).toMatch(/^250 /);
+  for (const ask of ['EHLO late.test', 'MAIL FROM:<>', 'RCPT TO:<postmaster>', 'DATA'])
+    await late.one.ask(ask);
+  await slow.ask('DATA');
+  // At the least rate this takes twelve seconds.
+  slow.send(`${'x'.repeat(76)}\r\n`.repeat(80));
+  late.one.send('Drips: ');
+  for (let turn = 0; turn < 4; turn++) await nextTurn();
+  await clock.advance(10_000);
+  expect((await from('last')).greeting).toMatch(/^220 /);
+  expect(await slow.ask('.')).toMatch(/^250 /);
+  await late.one.closed();
   for (const one of [slow, again.one, late.one]) one.close();
   await ports.stop(0);
 });

@@ -45,8 +45,8 @@ export interface ServerSession {
   isBusy(): boolean;
   /** The handler is being asked. */
   isAnswering(): boolean;
-  /** It is known whom a message is for that has not come or is arriving. */
-  hasRecipient(): boolean;
+  /** It is known whom a message is for that has not come, or is arriving as fast as it must. */
+  getsOn(): boolean;
   facts(): SessionFacts;
 }
 
@@ -110,7 +110,7 @@ export function createServerSession(
     },
     isAnswering: () => waiting,
     isBusy,
-    hasRecipient: dialogue.hasRecipient,
+    getsOn: dialogue.getsOn,
     facts: dialogue.facts,
   };
 

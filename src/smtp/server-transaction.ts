@@ -27,8 +27,8 @@ interface ServerTransaction {
   data(): ServerReply;
   /** A message is arriving. */
   isInData(): boolean;
-  /** It is known whom a message is for that has not come or is arriving. */
-  hasRecipient(): boolean;
+  /** It is known whom a message is for that has not come, or is arriving as fast as it must. */
+  getsOn(): boolean;
   /** The next octets of it. */
   readData(input: ServerInput, facts: SessionFacts): ServerAnswer;
   /** When it must have arrived (monotonic); infinite if none does. */
@@ -44,6 +44,8 @@ const DATA_FAULTS: Readonly<Record<Exclude<DataFault, 'long-line' | 'too-large'>
 
 /** Recipients above the limit of one transaction that a client may send before it reads the answers. */
 const MAX_EXCESS_RECIPIENTS = 1000;
+/** A message may take so long before its place is as free as that of an idle connection, beside what its size takes. */
+const FIRST_OCTETS_MS = 5_000;
 
 export function createServerTransaction(
   { clock, handler }: { clock: Clock; handler: ServerHandler },
@@ -84,7 +86,8 @@ export function createServerTransaction(
       return REPLIES.data;
     },
     isInData: () => arriving !== null,
-    hasRecipient: () => recipients.length > 0,
+    getsOn: () =>
+      recipients.length > 0 && clock.monotonicMs() < dueMs() - limits.dataGraceMs + FIRST_OCTETS_MS,
     readData(input, facts) {
       if (arriving === null) return null;
       const { envelope, reader } = arriving;
@@ -96,13 +99,15 @@ export function createServerTransaction(
       forget();
       return refusalOf(reader) ?? deliver(envelope, reader, facts);
     },
-    dueMs() {
-      if (arriving === null) return Number.POSITIVE_INFINITY;
-      const seconds = arriving.reader.received() / limits.minBytesPerSecond;
-      return arriving.startedMs + limits.dataGraceMs + seconds * 1000;
-    },
+    dueMs,
     forget,
   };
+
+  function dueMs(): number {
+    if (arriving === null) return Number.POSITIVE_INFINITY;
+    const seconds = arriving.reader.received() / limits.minBytesPerSecond;
+    return arriving.startedMs + limits.dataGraceMs + seconds * 1000;
+  }
 
   async function askFor(to: RcptTo, envelope: ServerEnvelope, facts: SessionFacts): Promise<ServerReply> {
     const verdict = (await handler.onRcpt(to, envelope, facts)) ?? REPLIES.recipient;
