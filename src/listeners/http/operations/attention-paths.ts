@@ -189,7 +189,7 @@ export async function relayItems(
 const UNREACHED =
   'Check its host and port (key `route`), and whether a firewall lets this machine connect there (often 587 where 25 is closed).';
 const NOT_GREETED =
-  'It answers, but not as a relay that takes mail of this server: ask its provider about this address.';
+  'It answers, but not as a relay that takes mail of this server: where its port begins with TLS (mostly 465), write smtps:// in the key `route`; otherwise ask its provider about this address.';
 const NOT_SECURE =
   'Check its certificate and port (key `route`), and the clock of this machine: `postrider doctor` says which.';
 const RELAY_FIXES: Readonly<Record<RelayState['at'], string>> = {

@@ -33,7 +33,7 @@ function judge(
     case 'unreachable':
       check.fail(
         `The relay ${at} cannot be reached: ${said}.`,
-        'Check its host and port (key route), and whether a firewall lets this machine connect there (often 587 where 25 is closed).',
+        'Check its host and port (key route; smtps:// where it begins with TLS, mostly 465), and whether a firewall lets this machine connect there (often 587 where 25 is closed).',
       );
       break;
     case 'tls':
@@ -62,8 +62,10 @@ function judge(
   }
 }
 
-/** What to do about a certificate, by the name that OpenSSL has for its problem. */
+/** What to do about TLS, by the name that OpenSSL has for its problem. */
 function tlsFix(detail: string, port: number): string {
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(detail))
+    return ', and this port does not begin with it: use smtp:// in place of smtps:// (key route), which begins it before the login';
   if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(detail))
     return '. Who runs the relay renews the certificate; if it is in date, correct the clock of this machine';
   if (/SELF_SIGNED|UNABLE_TO_/.test(detail))

@@ -224,6 +224,13 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
     { relay: async () => ({ kind: 'tls', detail: 'ERR_TLS_CERT_ALTNAME_INVALID' }) },
   ],
   [
+    'a relay that does not begin with TLS',
+    'fail relay',
+    {},
+    { relays: [RELAY] },
+    { relay: async () => ({ kind: 'tls', detail: 'ERR_SSL_WRONG_VERSION_NUMBER' }) },
+  ],
+  [
     'a relay that refuses the login',
     'fail relay',
     {},
