@@ -338,6 +338,7 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     })()`;
     await until('the end is reached', () => page.evaluate<boolean>(atEnd));
     await page.getByRole('link', { name: /Number 0 / }).waitFor();
+    await page.locator('li[aria-posinset="500"][aria-setsize="500"]', { hasText: 'Number 0' }).waitFor();
     await expect.poll(() => rows(page).count()).toBeLessThan(40);
   });
 

@@ -27,7 +27,7 @@ export function VirtualRows<Item>(props: {
   items: readonly Item[];
   idOf(item: Item): string;
   rowPx: number;
-  /** A `li` of that height, with the id as its key. */
+  /** What stands in a row, of that height. */
   row(item: Item): ReactNode;
   /** More rows may be asked for. */
   readsOn: boolean;
@@ -112,7 +112,16 @@ export function VirtualRows<Item>(props: {
     <div className="relative min-h-0 flex-1">
       <div ref={box} onScroll={onScroll} className="h-full overflow-y-auto [overflow-anchor:none]">
         <ul aria-label={props.label} style={{ height: items.length * rowPx, paddingTop: from * rowPx }}>
-          {items.slice(from, to).map((item) => props.row(item))}
+          {items.slice(from, to).map((item, place) => (
+            <li
+              key={idOf(item)}
+              // Who hears the list is told where it is among all, not among those in sight.
+              aria-posinset={from + place + 1}
+              aria-setsize={readsOn ? -1 : items.length}
+            >
+              {props.row(item)}
+            </li>
+          ))}
         </ul>
       </div>
       {above > 0 && (

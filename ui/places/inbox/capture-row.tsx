@@ -21,7 +21,7 @@ export const CaptureRow = memo(function CaptureRow(props: {
   const subject = item.Subject === '' ? '(no subject)' : item.Subject;
   const look = isSelected || isOpen ? 'bg-chosen' : 'hover:bg-hover';
   return (
-    <li
+    <div
       style={{ height: ROW_PX }}
       className={`group relative flex border-line border-b ${look} ${isCursor ? 'shadow-[inset_3px_0_var(--color-accent)]' : ''}`}
     >
@@ -65,6 +65,6 @@ export const CaptureRow = memo(function CaptureRow(props: {
           )}
         </span>
       </Link>
-    </li>
+    </div>
   );
 });

@@ -166,7 +166,6 @@ export function InboxPlace() {
                 onSight={captures.look}
                 row={(item) => (
                   <CaptureRow
-                    key={item.ID}
                     item={item}
                     isOpen={item.ID === openId}
                     isCursor={item.ID === cursorId}

@@ -32,7 +32,7 @@ export const MessageRow = memo(function MessageRow(props: {
   );
   const time = <Time at={item.CreatedAt} className="shrink-0 text-right text-soft text-xs" />;
   return (
-    <li
+    <div
       style={{ height: isTable ? TABLE_PX : LINES_PX }}
       className={`relative flex border-line border-b ${isOpen ? 'bg-chosen' : 'hover:bg-hover'} ${isCursor ? 'shadow-[inset_3px_0_var(--color-accent)]' : ''}`}
     >
@@ -64,7 +64,7 @@ export const MessageRow = memo(function MessageRow(props: {
           </>
         )}
       </Link>
-    </li>
+    </div>
   );
 });
 

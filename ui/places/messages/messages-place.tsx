@@ -137,7 +137,6 @@ export function MessagesPlace() {
                 onSight={onSight}
                 row={(item) => (
                   <MessageRow
-                    key={item.MessageID}
                     item={item}
                     isOpen={item.MessageID === openId}
                     isCursor={item.MessageID === cursorId}
