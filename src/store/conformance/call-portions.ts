@@ -8,6 +8,7 @@ import {
   commit,
   commitOne,
   createWebhook,
+  delivered,
   event,
   HOUR,
   message,
@@ -71,6 +72,23 @@ export function describeCallPortions({ store, reopen }: Suite): void {
       expect(before).toBeLessThan(101);
       await store.prepareCalls({ limit: 20 });
       expect(await callsOf(other)).toHaveLength(before + 10);
+    });
+
+    it('leave those of other domains alone, also where outcomes are stored one by one', async () => {
+      const leased = () => recipient({ state: 'sending' });
+      const messages = [
+        message({ recipients: Array.from({ length: 60 }, leased), keepContent: false }),
+        message({ domain: 'example.org', recipients: [leased()], keepContent: false }),
+      ];
+      const ids = (await commit(store, messages)).flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
+      const [own, other] = [
+        await createWebhook(store),
+        await createWebhook(store, { domain: 'example.org' }),
+      ];
+      // The content of these is deleted with them.
+      await store.settle({ now: T0, settlements: ids.map((id) => delivered(id)) });
+      expect(await callsOf(own)).toHaveLength(50);
+      expect(await callsOf(other)).toHaveLength(1);
     });
 
     it('wait for those of their domain that are recorded already', async () => {

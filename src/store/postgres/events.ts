@@ -93,10 +93,10 @@ export function eventColumns(events: readonly NewEvent[]): [Buffer, Buffer, Buff
 const APPEND = `WITH ${TAKE_XID},
   ev AS MATERIALIZED (
     SELECT nextval('event_seq_seq') AS seq, g.*
-    FROM tx CROSS JOIN unnest($1::uuid[], $2::int2[], $3::int8[], $4::text[], $5::text[], $6::int8[], $7::int8[], $8::int8[])
-      g (event_id, kind, at, detail, token, domain_id, message_seq, delivery_id) WHERE tx.xid IS NOT NULL),
-  ${storingEvents('$9::int8')}
-  SELECT seq, (SELECT sum(cardinality(hooks)) FROM told) AS calls FROM ev ORDER BY seq`;
+    FROM tx CROSS JOIN unnest($1::uuid[], $2::int2[], $3::int8[], $4::text[], $5::text[], $6::int8[], $7::int8[], $8::int8[], $9::int8[])
+      g (event_id, kind, at, detail, token, domain_id, message_seq, delivery_id, most) WHERE tx.xid IS NOT NULL),
+  ${storingEvents('min(e.most)')}
+  SELECT seq, (SELECT cardinality(hooks) FROM told WHERE told.seq = ev.seq) AS calls FROM ev ORDER BY seq`;
 
 /**
  * Stores events and the webhook calls they cause; returns their seqs. Does not check whether they are stored already.
@@ -106,15 +106,19 @@ export async function appendAll(
   events: readonly { event: NewEvent; subject: EventSubject }[],
 ): Promise<number[]> {
   if (events.length === 0) return [];
-  const rows = await session.db.all<{ seq: number; calls: number | null }>(
+  const { db, calls } = session;
+  const rows = await db.all<{ seq: number; calls: number | null }>(
     APPEND,
     ...eventColumns(events.map(({ event }) => event)),
     int8s(events.map(({ subject }) => subject.domainId)),
     int8s(events.map(({ subject }) => subject.messageSeq)),
     int8s(events.map(({ subject }) => subject.deliveryId)),
-    MOST_CALLS - session.calls,
+    int8s(events.map(({ subject }) => MOST_CALLS - (calls.get(subject.domainId) ?? 0))),
   );
-  session.calls += rows[0]?.calls ?? 0;
+  for (const [i, { subject }] of events.entries()) {
+    const made = rows[i]?.calls ?? 0;
+    if (made > 0) calls.set(subject.domainId, (calls.get(subject.domainId) ?? 0) + made);
+  }
   return rows.map(({ seq }) => seq);
 }
 

@@ -203,7 +203,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     tell(done);
     const { calls, queues, suppressed } = done.session;
     // Lanes whose statements store events, and webhook calls with them.
-    hints.note({ queues: [...queues], calls: calls > 0 || stores, suppressed });
+    hints.note({ queues: [...queues], calls: calls.size > 0 || stores, suppressed });
     return done.result;
   }
 

@@ -68,8 +68,8 @@ export interface Session extends Shared {
   suppressed: SuppressionChange[];
   /** Queues with rows that other nodes may claim now. */
   queues: Set<number>;
-  /** Webhook calls that the transaction has created or recorded. */
-  calls: number;
+  /** Webhook calls that the transaction has created or recorded, by domain. */
+  calls: Map<number, number>;
   /** Octets of contents that it has deleted. */
   dropped: number;
   /** What it has made may be due since long ago: after the commit, searches begin at the first row. */
@@ -196,7 +196,7 @@ export function createSession(db: Db, shared: Shared): Session {
     captured: [],
     suppressed: [],
     queues: new Set(),
-    calls: 0,
+    calls: new Map(),
     dropped: 0,
     overdue: false,
   };
