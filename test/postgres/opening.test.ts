@@ -294,6 +294,13 @@ describePostgres('a server of PostgreSQL', () => {
 });
 
 describePostgres('settings of the server, the database or the role', () => {
+  it('keep no connections from a role that may use those of superusers', async () => {
+    const { url } = await ownCluster({
+      settings: { max_connections: '6', superuser_reserved_connections: '3', max_wal_senders: '0' },
+    });
+    await (await openPostgresStore({ url, clock: systemClock })).close();
+  });
+
   it('are those of our connections from their beginning, where what they do depends on them', async () => {
     const { url } = await ownCluster();
     await runSql(

@@ -102,8 +102,9 @@ export async function checkRoom({ db }: Link): Promise<string | null> {
          format('the role "%s"', rolname), format('ALTER ROLE "%s" CONNECTION LIMIT ${CONNECTIONS.most}', rolname)),
        (CASE WHEN datconnlimit >= 0 AND NOT rolsuper THEN datconnlimit END,
          format('the database "%s"', datname), format('ALTER DATABASE "%s" CONNECTION LIMIT ${CONNECTIONS.most}', datname)),
-       (current_setting('max_connections')::int4 - current_setting('superuser_reserved_connections')::int4
-         - coalesce(current_setting('reserved_connections', true)::int4, 0), 'the server', 'raise its max_connections')
+       (current_setting('max_connections')::int4 - CASE WHEN rolsuper THEN 0 ELSE
+         current_setting('superuser_reserved_connections')::int4 + coalesce(current_setting('reserved_connections', true)::int4, 0)
+         END, 'the server', 'raise its max_connections')
      ) limits (most, who, fix)
      WHERE rolname = session_user AND datname = current_database() ORDER BY most LIMIT 1`,
   );
