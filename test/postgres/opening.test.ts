@@ -84,6 +84,11 @@ describePostgres('a database that is not fit', () => {
     await (await openPostgresStore({ url, clock: systemClock })).close();
     await runSql(url, 'GRANT CREATE ON SCHEMA public TO postrider_guest');
     expect(await refusal(guest)).toMatch(/permission denied for table .*make it the owner/);
+    await runSql(
+      url,
+      `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = pg_catalog, public', current_database()); END $$`,
+    );
+    expect(await refusal(url)).toContain('its search_path pg_catalog, public; have that name the schema');
   });
 
   it('names the limit of the role where that leaves no connection, at the start and later', async () => {

@@ -22,6 +22,8 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
     'the database refuses the password: if it was changed, start this process again with the new one in database-password, database or PGPASSWORD',
   '28': 'the database refuses the login',
   '3D000': 'the database does not exist',
+  '42P01':
+    'its tables are not in the database: a restore has not made them yet, or the search_path of the role or the database names another schema',
   '42501': 'the role may not do this in the database: make it the owner of the tables',
   '53300': `the database has no connection left for this process, which needs ${CONNECTIONS.fewest} and uses up to ${CONNECTIONS.most}: raise its max_connections, or the CONNECTION LIMIT of the role or the database`,
   '53100': 'the disk of the database is full',

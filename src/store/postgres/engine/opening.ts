@@ -72,21 +72,24 @@ export async function checkRights({ db }: Link): Promise<void> {
   const row = await db.get<{
     user: string;
     database: string;
+    path: string;
+    /** The first of the path; null: none of it exists, or only those of the server. */
     schema: string | null;
     may: boolean | null;
     /** Of the schema; null: whoever owns the database. */
     owner: string | null;
   }>(
-    `SELECT current_user::text AS "user", current_database()::text AS database, current_schema()::text AS schema,
+    `SELECT current_user::text AS "user", current_database()::text AS database, current_setting('search_path') AS path,
+       CASE WHEN current_schema() !~ '^pg_' THEN current_schema()::text END AS schema,
        has_schema_privilege(current_schema(), 'CREATE') AS may,
        (SELECT nullif(pg_get_userbyid(nspowner), 'pg_database_owner') FROM pg_namespace WHERE nspname = current_schema()) AS owner`,
   );
-  if (row === undefined || row.may === true) return;
+  if (row === undefined || (row.schema !== null && row.may === true)) return;
   const owned = row.owner === null ? `DATABASE "${row.database}"` : `SCHEMA "${row.schema}"`;
   throw new StoreRefused(
     'inaccessible',
     row.schema === null
-      ? `The role "${row.user}" finds no schema in the database "${row.database}"; make one: CREATE SCHEMA AUTHORIZATION "${row.user}". Nothing was written.`
+      ? `The role "${row.user}" finds no schema in the database "${row.database}" by its search_path ${row.path}; have that name the schema with its tables, or make one, in that database: CREATE SCHEMA IF NOT EXISTS AUTHORIZATION "${row.user}"; ALTER ROLE "${row.user}" IN DATABASE "${row.database}" SET search_path = "${row.user}". Nothing was written.`
       : `The role "${row.user}" may not make tables in the database "${row.database}"; make it the owner, in that database: ALTER ${owned} OWNER TO "${row.user}". Nothing was written.`,
   );
 }
