@@ -108,23 +108,26 @@ describe('a store that cannot write', () => {
     expect(await messagesOf(store, { limit: 10 })).toHaveLength(2);
   });
 
-  it.each(['', '-wal'])('says that a file was removed (store.db%s), until it is back', async (end) => {
-    await open({});
-    await commitOne(store);
-    const file = `${folder.file('store.db')}${end}`;
-    renameSync(file, `${file}.away`);
-    await expect(commitOne(store)).rejects.toThrow(StoreUnavailable);
-    expect(store.writable()).toMatchObject({
-      ok: false,
-      reason: expect.stringContaining(`${file} was removed or replaced`),
-    });
-    copyFileSync(`${file}.away`, file);
-    await expect(commitOne(store)).rejects.toThrow('was removed or replaced');
-    renameSync(`${file}.away`, file);
-    await commitOne(store);
-    expect(store.writable()).toEqual({ ok: true });
-    expect(await messagesOf(store, { limit: 10 })).toHaveLength(2);
-  });
+  it.each(['', '-wal', '-shm', '-lock'])(
+    'says that a file was removed (store.db%s), until it is back',
+    async (end) => {
+      await open({});
+      await commitOne(store);
+      const file = `${folder.file('store.db')}${end}`;
+      renameSync(file, `${file}.away`);
+      await expect(commitOne(store)).rejects.toThrow(StoreUnavailable);
+      expect(store.writable()).toMatchObject({
+        ok: false,
+        reason: expect.stringContaining(`${file} was removed or replaced`),
+      });
+      copyFileSync(`${file}.away`, file);
+      await expect(commitOne(store)).rejects.toThrow('was removed or replaced');
+      renameSync(`${file}.away`, file);
+      await commitOne(store);
+      expect(store.writable()).toEqual({ ok: true });
+      expect(await messagesOf(store, { limit: 10 })).toHaveLength(2);
+    },
+  );
 
   it('says that nothing of what is stored can be read, for a minute after the last such read', async () => {
     await open({});

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../lib/clock.ts';
-import type { PostgresAddress } from '../../../lib/postgres-url.ts';
 import { openPostgresStore } from '../open.ts';
 import { describePostgres, type TestDatabase, testDatabase } from '../test-support.ts';
+import { addressOf } from './address.ts';
 import { checkClock, checkPlace, notePlace, placeOf, type ServerSettings, wrongWith } from './checks.ts';
 import type { Db, Value } from './db.ts';
 import { openingError } from './opening.ts';
@@ -42,17 +42,7 @@ describe('a server of PostgreSQL', () => {
 
 it('says to try again where the database stops while it is opened', () => {
   const stopping = Object.assign(new Error('terminating connection'), { code: '57P01' });
-  const address: PostgresAddress = {
-    ...{
-      hosts: [{ host: '127.0.0.1', port: 5432 }],
-      user: 'a',
-      password: null,
-      database: 'b',
-      tls: 'disable',
-    },
-    ...{ rootCertificate: null, certificate: null, key: null },
-  };
-  expect(openingError(stopping, address)).toMatchObject({
+  expect(openingError(stopping, addressOf('postgres://a@127.0.0.1/b'))).toMatchObject({
     name: 'StoreRefused',
     message: expect.stringMatching(/^The store cannot work: .*\. Try again when that is mended\.$/),
   });

@@ -62,14 +62,17 @@ export function simulatedFailure(as: 'full' | 'io'): Error {
     : Object.assign(new Error('disk I/O error'), { errcode: IO_ERROR });
 }
 
-/** The error for a database whose file is not where it was opened: the open one is lost with the process. */
-export function movedError(path: string): Error {
-  return Object.assign(
-    new Error(
-      `${path} was removed or replaced; put it back: until this process ends, it is in /proc/${process.pid}/fd`,
-    ),
-    { errcode: CANNOT_OPEN },
-  );
+/**
+ * The error for a database of which a file is not where it was opened. What the journals contain is written into the
+ * database when it is closed; the database itself is lost with the process, and its journal then stays as it is.
+ */
+export function movedError(path: string, isDatabase: boolean): Error {
+  const fix = isDatabase
+    ? `copy it there from /proc/${process.pid}/fd while this process runs (and ${path}-wal, if that is gone too), then restart`
+    : 'restart: as this process stops, it writes all that it has into the database, but not if it is killed';
+  return Object.assign(new Error(`${path} was removed or replaced; move it back, or ${fix}`), {
+    errcode: CANNOT_OPEN,
+  });
 }
 
 /** The error of SQLite when another connection has the lock. */
