@@ -186,7 +186,7 @@ describe('opening the SQLite store', () => {
     closeSync(file);
     const { reason, message } = await refusal(path);
     expect(reason).toBe('corrupt');
-    expect(message).toContain('Restore a backup');
+    expect(message).toMatch(/errors of its disk .* Otherwise restore a backup/);
     rmSync(path);
     const cut = await filled();
     truncateSync(cut, Math.floor(statSync(cut).size / 2 / 8192) * 8192);

@@ -116,7 +116,7 @@ function asRefusal(path: string, error: unknown): unknown {
 function corrupt(path: string, finding: string, cause?: unknown): StoreRefused {
   return new StoreRefused(
     'corrupt',
-    `${path} is damaged: ${finding}. It was not changed. Restore a backup, or recover what is left with sqlite3's .recover.`,
+    `${path} is damaged: ${finding}. It was not changed. If the log of the system has errors of its disk (journalctl -k), look at that first. Otherwise restore a backup, or recover what is left with sqlite3's .recover.`,
     { cause },
   );
 }

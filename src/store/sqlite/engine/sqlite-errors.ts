@@ -11,7 +11,8 @@ const UNAVAILABLE: Readonly<Record<number, string>> = {
   7: 'out of memory',
   8: 'the database is read-only',
   10: 'the disk reports errors',
-  11: 'the database is damaged',
+  // SQLite says the same of a page that the disk does not give.
+  11: 'the database is damaged, or its disk cannot be read',
   13: 'the disk is full',
   14: 'a database file cannot be opened',
   26: 'the database is damaged',
