@@ -105,6 +105,9 @@ export default defineConfig({
         test: {
           ...common,
           ...sharedKeys,
+          // A process for each file: in shared ones the heap grows, and files that measure or move much took two to three
+          // times as long, which was more than loading the program anew costs.
+          isolate: true,
           name: 'system',
           include: ['test/{scenarios,dialogues,fuzz,growth,interop,simulation}/**/*.test.ts'],
           exclude: ['test/growth/reader-list.test.ts', ...long],
