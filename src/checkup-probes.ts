@@ -169,7 +169,7 @@ export function createProbes(parts: ProbeParts, server: ThisServer) {
       readableByOthers: () => readableByOthers(parts.dataFolder),
       identityProvider: async () => (await parts.identityProvider?.()) ?? null,
       otherNodes: async () => (await parts.nodes?.()) ?? null,
-      databaseUpkeep: async () => (await parts.databaseUpkeep?.()) ?? null,
+      databaseUpkeep: async (asked) => (await parts.databaseUpkeep?.(asked)) ?? null,
     };
   }
 

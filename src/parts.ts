@@ -94,7 +94,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
     ...{ config, routing, resolver, filter, http: network.policyHttp, clock, random },
     ...{ dataFolder: folder.path, zonePort: params.trust?.zonePort, ca: params.trust?.ca },
     identityProvider: () => accounts.identityProvider?.problem() ?? null,
-    databaseUpkeep: () => store.databaseUpkeep(),
+    databaseUpkeep: store.databaseUpkeep,
     nodes: async () =>
       membership === null
         ? null

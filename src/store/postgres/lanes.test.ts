@@ -54,13 +54,16 @@ describePostgres('while a search takes long', () => {
       CREATE TABLE changed AS SELECT n FROM generate_series(1, 100) n`);
     try {
       await link.exec('UPDATE changed SET n = n + 1; SELECT pg_stat_force_next_flush()');
-      const { oldRows = 0, rows = 0 } = (await store.databaseUpkeep()) ?? {};
+      const { oldRows = 0, rows = 0 } = (await store.databaseUpkeep({ heldMs: 0 })) ?? {};
       expect(oldRows).toBeGreaterThanOrEqual(100);
       expect(rows).toBeLessThan(5000);
       await link.exec('BEGIN; DELETE FROM written_once');
-      const { keptBy } = (await store.databaseUpkeep()) ?? {};
+      const { keptBy, eventsHeldBy } = (await store.databaseUpkeep({ heldMs: 0 })) ?? {};
+      const early = await store.databaseUpkeep({ heldMs: 60_000 });
       await link.exec('ROLLBACK');
-      expect(keptBy).toBe(`the process ${await link.pid()} (postrider cold)`);
+      const it = `the process ${await link.pid()} (postrider cold)`;
+      expect([keptBy, eventsHeldBy, early?.eventsHeldBy]).toEqual([it, it, null]);
+      expect((await store.databaseUpkeep({ heldMs: 0 }))?.eventsHeldBy).toBeNull();
     } finally {
       await link.exec('DROP TABLE written_once, changed');
     }

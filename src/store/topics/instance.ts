@@ -9,6 +9,8 @@ export interface DatabaseUpkeep {
   rows: number;
   /** What has kept old versions the longest, as the subject of a sentence; null = nothing, or it may not be seen. */
   keptBy: string | null;
+  /** A transaction that has written and not ended for `heldMs`: events wait for its end. As `keptBy`; null = none. */
+  eventsHeldBy: string | null;
   /** How much of the numbers of transactions is used, after which the server refuses all writes: 0 to 1. */
   numbersUsed: number;
 }
@@ -17,5 +19,5 @@ export interface InstanceStore {
   /** The instance's id (`urn:postrider:<uuid>` without the prefix); stored from `proposedId` at the first call. */
   instanceId(params: { proposedId: string }): Promise<string>;
   /** null: this database needs no such upkeep. */
-  databaseUpkeep(): Promise<DatabaseUpkeep | null>;
+  databaseUpkeep(params: { heldMs: number }): Promise<DatabaseUpkeep | null>;
 }

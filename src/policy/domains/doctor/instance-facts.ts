@@ -92,7 +92,7 @@ export interface InstanceProbes {
   /** null: it is alone with its database. */
   otherNodes(): Promise<readonly OtherNode[] | null>;
   /** null: not asked, or the database needs none. */
-  databaseUpkeep(): Promise<DatabaseUpkeep | null>;
+  databaseUpkeep(params: { heldMs: number }): Promise<DatabaseUpkeep | null>;
   /** What is wrong with the identity provider; null = nothing. */
   identityProvider(): Promise<string | null>;
 }

@@ -11,6 +11,7 @@ const OFFSET_WARN_MS = 10_000;
 const MANY_NUMBERS = 0.4;
 const MOST_NUMBERS = 0.75;
 const MANY_OLD_ROWS = 1_000_000;
+const EVENTS_HELD_MS = 60_000;
 const LEAST_FREE_SHARE = 0.05;
 const LOW_FREE_SHARE = 0.15;
 
@@ -101,14 +102,20 @@ export async function checkClock(probes: InstanceProbes): Promise<DomainCheck> {
 
 /** Whether the database server removes old versions of rows. */
 export async function checkDatabase(probes: InstanceProbes): Promise<DomainCheck | null> {
-  const upkeep = await probes.databaseUpkeep();
+  const upkeep = await probes.databaseUpkeep({ heldMs: EVENTS_HELD_MS });
   if (upkeep === null) return null;
-  const { automatic, oldRows, rows, keptBy, numbersUsed } = upkeep;
+  const { automatic, oldRows, rows, keptBy, eventsHeldBy, numbersUsed } = upkeep;
   const check = openCheck('database', 'HOST', 'database');
   if (numbersUsed >= MANY_NUMBERS) {
     check[numbersUsed >= MOST_NUMBERS ? 'fail' : 'warn'](
       `The server of the database has used ${Math.round(numbersUsed * 100)} % of its transaction numbers. It refuses all writes, and so all mail, when they are used up.`,
       'See why autovacuum does not free them (an old transaction, a prepared transaction, a replication slot, a database that nobody uses), and run vacuumdb --all --freeze.',
+    );
+  }
+  if (eventsHeldBy !== null) {
+    check.warn(
+      `A transaction in this database has written and not ended for over a minute: ${showable(eventsHeldBy)}. Until it ends, no new events are told: webhooks, streams and GET /events?After wait.`,
+      'End it: SELECT pg_terminate_backend(PID), or ROLLBACK PREPARED for a prepared transaction.',
     );
   }
   if (!automatic) {

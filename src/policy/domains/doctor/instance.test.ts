@@ -51,7 +51,7 @@ const good = (): FakeZones => ({
 
 const upkeepOf = (more: Partial<DatabaseUpkeep>): Partial<InstanceProbes> => ({
   databaseUpkeep: async () => ({
-    ...{ automatic: true, oldRows: 1_000, rows: 1e6, keptBy: null, numbersUsed: 0.1 },
+    ...{ automatic: true, oldRows: 1_000, rows: 1e6, keptBy: null, eventsHeldBy: null, numbersUsed: 0.1 },
     ...more,
   }),
 });
@@ -343,6 +343,13 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
     {},
     {},
     upkeepOf({ oldRows: 2e6, rows: 3e6, keptBy: 'the process 7' }),
+  ],
+  [
+    'a database in which events wait for a transaction',
+    'warn database',
+    {},
+    {},
+    upkeepOf({ eventsHeldBy: 'the process 7 (psql)' }),
   ],
   ['a database that soon refuses writes', 'fail database', {}, {}, upkeepOf({ numbersUsed: 0.8 })],
   ['nobody to write to', 'warn operator', {}, { operatorAddress: null }],
