@@ -1,8 +1,8 @@
 /**
  * Webhook calls in portions. A commit creates fifty calls of a domain at most; the rest is recorded in `later_call`,
  * one row per event, and when a webhook is switched on, its waiting calls are processed by `webhook_resume`. `prepareCalls`
- * continues with both, up to a number of rows: half of them for each of the two, of which each webhook or domain has an
- * equal share, so that nobody's backlog delays another's.
+ * continues with both, up to a number of rows of each, of which each webhook or domain has an equal share, so that nobody's
+ * backlog delays another's.
  */
 import { callStateCode } from '../shared/codes.ts';
 import type { Db } from './engine/db.ts';
@@ -52,11 +52,9 @@ const RESUME = `WITH resuming AS MATERIALIZED (
     FROM part ORDER BY webhook_id, due_at DESC, id DESC),
   moved AS (
     UPDATE webhook_resume r SET due_at = e.due_at, call_id = e.id
-    FROM reached e WHERE r.webhook_id = e.webhook_id AND e.n >= (SELECT n FROM share)),
-  over AS (
-    DELETE FROM webhook_resume r USING resuming s LEFT JOIN reached e ON e.webhook_id = s.webhook_id
-    WHERE r.webhook_id = s.webhook_id AND coalesce(e.n, 0) < (SELECT n FROM share))
-  SELECT count(*) AS hooks FROM resuming`;
+    FROM reached e WHERE r.webhook_id = e.webhook_id AND e.n >= (SELECT n FROM share))
+  DELETE FROM webhook_resume r USING resuming s LEFT JOIN reached e ON e.webhook_id = s.webhook_id
+  WHERE r.webhook_id = s.webhook_id AND coalesce(e.n, 0) < (SELECT n FROM share)`;
 
 /** $1: calls. An existing one was created by a replay meanwhile; a webhook that was deleted gets none. */
 const MAKE = `WITH RECURSIVE domain (id) AS (
@@ -89,9 +87,8 @@ const MAKE = `WITH RECURSIVE domain (id) AS (
 
 export const prepareCalls = write('prepareCalls', { serial: SERIAL }, async (session, { limit }) => {
   const { db } = session;
-  const half = Math.ceil(limit / 2);
-  const resumed = await db.get<{ hooks: number }>(RESUME, null, half);
-  await db.run(MAKE, resumed?.hooks === 0 ? limit : half);
+  await db.run(RESUME, null, limit);
+  await db.run(MAKE, limit);
   const left = await db.get<{ more: boolean }>(
     'SELECT EXISTS (SELECT FROM later_call) OR EXISTS (SELECT FROM webhook_resume) AS more',
   );

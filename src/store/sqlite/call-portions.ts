@@ -1,8 +1,8 @@
 /**
  * Webhook calls in portions. A commit creates fifty calls of a domain at most; the rest is recorded in `later_call`,
  * one row per event, and when a webhook is switched on, its waiting calls are processed by `webhook_resume`. `prepareCalls`
- * continues with both, up to a number of rows: half of them for each of the two, of which each webhook or domain has an
- * equal share, so that nobody's backlog delays another's.
+ * continues with both, up to a number of rows of each, of which each webhook or domain has an equal share, so that nobody's
+ * backlog delays another's.
  */
 import { callStateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
@@ -43,12 +43,10 @@ export const prepareCalls = write(
   'measured',
   { portion: true, rows: 'limit' },
   ({ db }, params) => {
-    const half = Math.ceil(params.limit / 2);
-    const resuming = db.all<ResumeRow>('SELECT * FROM webhook_resume LIMIT ?', half);
-    for (const row of resuming) goOnResuming(db, row, shareOf(half, resuming.length));
-    const left = resuming.length === 0 ? params.limit : half;
-    const domains = domainsOwed(db, left);
-    for (const id of domains) makeCallsOf(db, id, shareOf(left, domains.length));
+    const resuming = db.all<ResumeRow>('SELECT * FROM webhook_resume LIMIT ?', params.limit);
+    for (const row of resuming) goOnResuming(db, row, shareOf(params.limit, resuming.length));
+    const domains = domainsOwed(db, params.limit);
+    for (const id of domains) makeCallsOf(db, id, shareOf(params.limit, domains.length));
     return mustPrepare(db);
   },
 );

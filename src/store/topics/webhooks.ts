@@ -156,7 +156,7 @@ export interface WebhookStore {
   settleCalls(params: { settlements: readonly CallSettlement[] }): Promise<void>;
   /**
    * Continues with about `limit` calls that were only recorded because a commit would have created too many, and with
-   * the pending calls of webhooks that were switched on; true while there are more. Until then the former are in no
+   * as many pending calls of webhooks that were switched on; true while there are more. Until then the former are in no
    * list, and none of the latter are claimed.
    */
   prepareCalls(params: { limit: number }): Promise<boolean>;
