@@ -153,7 +153,8 @@ describe.skipIf(!hasBrowser)('every place', () => {
     };
     const [view, otherView] = await fillsOf(page.getByRole('tab', { selected: true }), '[role=tab]');
     expect(view).not.toBe(otherView);
-    const [mail, otherMail] = await fillsOf(page.locator('li > [aria-current]'), 'li > a[href*="/inbox/"]');
+    const row = 'li > div > a[href*="/inbox/"]';
+    const [mail, otherMail] = await fillsOf(page.locator('li > div > [aria-current]'), row);
     expect(mail).not.toBe(otherMail);
     await page.keyboard.press('Control+k');
     const [place, otherPlace] = await fillsOf(page.getByRole('option'), '[role=option]');
