@@ -83,12 +83,16 @@ describe('connecting', () => {
           for (let i = 0; i < 3; i++) await told();
           await told({ localAddress: '127.0.0.1' });
         }
-        try { for (;;) openSync('/dev/null'); } catch {}
+        // Before each: what was open before may be closed meanwhile.
+        const fill = () => { try { for (;;) openSync('/dev/null'); } catch {} };
+        fill();
         await told();
+        fill();
         const servers = () => [{ address: '127.0.0.1', port: 53 }];
         const asked = await createDnsClient({ clock, random, servers }).query('example.com', 'MX');
         console.log('dns', asked.reason, asked.detail);
         const filter = { check: () => ({ allowed: true, listed: true }) };
+        fill();
         const called = await createGuardedHttp({ clock, filter }).get('http://127.0.0.1/', { allowHttp: 'always' });
         console.log('http', called.reason, called.detail);
         process.exit();
