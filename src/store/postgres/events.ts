@@ -96,7 +96,7 @@ const APPEND = `WITH ${TAKE_XID},
     FROM tx CROSS JOIN unnest($1::uuid[], $2::int2[], $3::int8[], $4::text[], $5::text[], $6::int8[], $7::int8[], $8::int8[], $9::int8[])
       g (event_id, kind, at, detail, token, domain_id, message_seq, delivery_id, most) WHERE tx.xid IS NOT NULL),
   ${storingEvents('min(e.most)')}
-  SELECT seq, (SELECT cardinality(hooks) FROM told WHERE told.seq = ev.seq) AS calls FROM ev ORDER BY seq`;
+  SELECT ev.seq, cardinality(told.hooks) AS calls FROM ev LEFT JOIN told ON told.seq = ev.seq ORDER BY ev.seq`;
 
 /**
  * Stores events and the webhook calls they cause; returns their seqs. Does not check whether they are stored already.
