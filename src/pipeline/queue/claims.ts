@@ -120,9 +120,7 @@ export function createClaims(
       timer?.cancel();
       await Promise.all([sweeping, sites.stop()]);
     },
-    queued() {
-      return queued;
-    },
+    queued: () => queued,
   };
 
   // ── when ────────────────────────────────────────────────────────────────────────────────────────────────

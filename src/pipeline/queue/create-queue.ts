@@ -203,9 +203,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       if (settler.isPaused()) return 'outcomes cannot be stored';
       return claims.queued() > options.highWaterMark ? `${claims.queued()} recipients are waiting` : null;
     },
-    inMemory() {
-      return { rows: window.rows(), bytes: window.bytes() };
-    },
+    inMemory: () => ({ rows: window.rows(), bytes: window.bytes() }),
     holding() {
       const ids = [...window.ids(), ...claims.holding().ids, ...settler.refused()];
       return { ids, sinceMs: underWaySinceMs() };

@@ -296,9 +296,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       return belongs;
     },
     sites: () => bySite.keys(),
-    nextAt() {
-      return heap.peek()?.at ?? null;
-    },
+    nextAt: () => heap.peek()?.at ?? null,
   };
 }
 

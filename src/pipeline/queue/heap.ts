@@ -26,9 +26,7 @@ export function createHeap<T>(compare: (a: T, b: T) => number): Heap<T> {
   };
 
   return {
-    size() {
-      return items.length;
-    },
+    size: () => items.length,
     push(item) {
       items.push(item);
       for (let at = items.length - 1; at > 0; ) {

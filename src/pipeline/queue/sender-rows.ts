@@ -43,9 +43,7 @@ export function createSenderRows(): SenderRows {
   let size = 0;
 
   return {
-    size() {
-      return size;
-    },
+    size: () => size,
     push(item) {
       senderOf(item).rows.push(item);
       size += 1;

@@ -138,9 +138,7 @@ export function createSettler(deps: Deps): Settler {
     },
     stored: () => Promise.all([outcomes.drained(), releases.drained()]),
     refused: () => refused,
-    isPaused() {
-      return outcomes.paused;
-    },
+    isPaused: () => outcomes.paused,
     mayHaveGivenBack: () => releases.paused,
     recordable,
     stop() {

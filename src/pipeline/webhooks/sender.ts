@@ -200,9 +200,7 @@ export function createWebhookSender(
 
   return {
     wake,
-    holding() {
-      return { ids: [...flying.keys(), ...line.waiting(), ...refused], sinceMs: claimingSinceMs };
-    },
+    holding: () => ({ ids: [...flying.keys(), ...line.waiting(), ...refused], sinceMs: claimingSinceMs }),
     async start() {
       isRunning = true;
       wake();

@@ -27,9 +27,7 @@ export function createConcurrencyWindow(initial: number, floor = 1, bold = false
   let cohort = 0;
   let hasFailed = false;
   return {
-    size() {
-      return size;
-    },
+    size: () => size,
     succeeded(busy, cap) {
       cohort = 0;
       if (size >= cap || size >= busy + 2) return;

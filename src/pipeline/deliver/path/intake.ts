@@ -51,9 +51,7 @@ export function createPathIntake(parts: PathParts, on: { prepared(): void }): Pa
       void prepare(prepared.item, ready.addFirst);
       return true;
     },
-    preparing() {
-      return preparingNow();
-    },
+    preparing: preparingNow,
     preparingOf: (lane) => preparing[lane],
     takeForSameTransaction,
   };

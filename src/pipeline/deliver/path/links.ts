@@ -95,12 +95,8 @@ export function createLinks(deps: {
   const leaving = new Set<Link>();
 
   return {
-    size() {
-      return links.size;
-    },
-    all() {
-      return links.size + leaving.size;
-    },
+    size: () => links.size,
+    all: () => links.size + leaving.size,
     hanging() {
       let found = 0;
       for (const { hangs } of links) if (hangs) found += 1;
@@ -112,9 +108,7 @@ export function createLinks(deps: {
         for (const { hangs, inFlight } of set) if (hangs) messages += inFlight;
       return messages;
     },
-    busyCount() {
-      return count((link) => link.inFlight > 0 && !link.hangs);
-    },
+    busyCount: () => count((link) => link.inFlight > 0 && !link.hangs),
     slots() {
       const busy = { critical: 0, normal: 0, bulk: 0 };
       for (const set of [links, leaving])

@@ -48,17 +48,9 @@ export function createPathNotes(clock: Pick<Clock, 'now'>): PathNotes {
     failed(detail) {
       lastFailure = word(detail);
     },
-    domains() {
-      return [...domains.keys()];
-    },
-    waiting() {
-      return waiting;
-    },
-    lastSuccess() {
-      return lastSuccess;
-    },
-    lastFailure() {
-      return lastFailure;
-    },
+    domains: () => [...domains.keys()],
+    waiting: () => waiting,
+    lastSuccess: () => lastSuccess,
+    lastFailure: () => lastFailure,
   };
 }

@@ -136,9 +136,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
       egress.end();
       state.detach();
     },
-    isIdle() {
-      return links.all() === 0 && life.inFlight === 0 && ready.size() === 0 && isQuiet();
-    },
+    isIdle: () => links.all() === 0 && life.inFlight === 0 && ready.size() === 0 && isQuiet(),
   };
 
   /** Nothing is being read, signed or connected to. */

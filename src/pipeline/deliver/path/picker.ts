@@ -47,9 +47,7 @@ export function createPicker(): Picker {
   const turns = createLaneTurns();
 
   return {
-    size() {
-      return lanes.critical.length + lanes.normal.length + lanes.bulk.length;
-    },
+    size: () => lanes.critical.length + lanes.normal.length + lanes.bulk.length,
     count: (lane) => lanes[lane].length,
     add: (prepared) => void lanes[prepared.item.delivery.lane].push(prepared),
     addFirst: (prepared) => void lanes[prepared.item.delivery.lane].unshift(prepared),

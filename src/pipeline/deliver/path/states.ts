@@ -201,23 +201,15 @@ export function createPathStates(deps: {
     return {
       source: entry.source,
       site: entry.site,
-      blocked() {
-        return entry.blocked;
-      },
+      blocked: () => entry.blocked,
       breaker(): BreakerState {
         const { until, failures, halfOpen } = entry;
         if (until !== null) return { kind: 'open', until, failures };
         return halfOpen ? { kind: 'half-open', failures } : { kind: 'closed' };
       },
-      failures() {
-        return entry.failures;
-      },
-      reason() {
-        return entry.reason;
-      },
-      cause() {
-        return entry.cause;
-      },
+      failures: () => entry.failures,
+      reason: () => entry.reason,
+      cause: () => entry.cause,
       trip(until, { reason, cause, asked }) {
         entry.failures += 1;
         entry.failedAt = clock.now();

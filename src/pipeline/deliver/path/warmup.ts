@@ -61,9 +61,7 @@ export function createPathWarmup(
       waiting = { reason: answer.reason, forMs };
       return false;
     },
-    waiting() {
-      return waiting;
-    },
+    waiting: () => waiting,
     went(lane) {
       ahead.delete(lane);
       waiting = null;
