@@ -12,16 +12,22 @@ import {
   type EventViewRow,
   toEventView,
 } from '../shared/rows/events.ts';
-import { kindsCalledFor, toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from '../shared/rows/webhooks.ts';
+import {
+  kindsCalledFor,
+  switchOff,
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  type WebhookRow,
+} from '../shared/rows/webhooks.ts';
+import { finished } from '../shared/work.ts';
 import type { EventPlace } from '../topics/events.ts';
 import type { CallSettlement } from '../topics/webhooks.ts';
 import { bools, int2s, int4s, int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { read, write } from './engine/operation.ts';
-import type { Session } from './engine/session.ts';
-import { appendEvent } from './events.ts';
 import { LIVING } from './nodes.ts';
 import { floorFor, valuesOf, WAITING_HOOKS, waitingOf } from './queue.ts';
+import { sharedSession } from './shared-session.ts';
 
 /** More than the rows of a claim and the few domains that have used up their share. */
 const HOOKS_PER_CLAIM = 1000;
@@ -112,7 +118,9 @@ export const settleCalls = write(
       session.db,
       held.filter(({ tryNumber }) => tryNumber > 0),
     );
-    for (const settlement of held) await disable(session, settlement);
+    for (const settlement of held)
+      if (settlement.disable !== undefined)
+        await finished(switchOff(sharedSession(session), settlement, settlement.disable));
   },
 );
 
@@ -222,20 +230,6 @@ function afterTry(before: Tries | undefined, last: CallSettlement): Tries {
     blocked: last.blocked ? blocked + 1 : 0,
     blockedOnly: blockedOnly && last.blocked,
   };
-}
-
-/** Switches an enabled webhook off; the event about it goes to the domain's other webhooks. */
-async function disable(session: Session, { disable: how, at, webhookId }: CallSettlement): Promise<void> {
-  if (how === undefined) return;
-  const row = await session.db.get<{ domain_id: number }>(
-    `UPDATE webhook SET enabled = false, disabled_reason = $1, updated_at = $2 WHERE id = $3 AND enabled
-     RETURNING domain_id`,
-    how.reason,
-    at,
-    webhookId,
-  );
-  if (row === undefined) return;
-  await appendEvent(session, how.event, { domainId: row.domain_id, messageSeq: null, deliveryId: null });
 }
 
 /**

@@ -13,14 +13,22 @@ import {
   type EventViewRow,
   toEventView,
 } from '../shared/rows/events.ts';
-import { kindsCalledFor, toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from '../shared/rows/webhooks.ts';
+import {
+  kindsCalledFor,
+  switchOff,
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  type WebhookRow,
+} from '../shared/rows/webhooks.ts';
+import { resultOf } from '../shared/work.ts';
 import type { EventPlace } from '../topics/events.ts';
 import type { CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { mustPrepare } from './call-portions.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import { appendEvent, insertCall } from './events.ts';
+import { insertCall } from './events.ts';
+import { sharedSession } from './shared-session.ts';
 
 /** More than a claim has rows for, and than the few domains that use up their share can have. */
 const HOOKS_PER_CLAIM = 1000;
@@ -136,7 +144,8 @@ function settleCall(session: Session, settlement: CallSettlement): void {
   ).changes;
   if (held === 0) return;
   if (tried) recordTry(db, settlement);
-  if (settlement.disable !== undefined) disable(session, settlement, settlement.disable);
+  if (settlement.disable !== undefined)
+    resultOf(switchOff(sharedSession(session), settlement, settlement.disable));
 }
 
 function recordTry(db: Connection, settlement: CallSettlement): void {
@@ -161,24 +170,6 @@ function recordTry(db: Connection, settlement: CallSettlement): void {
     settlement.blocked ? 1 : 0,
     settlement.webhookId,
   );
-}
-
-/** Switches an enabled webhook off; the event about it goes to the domain's other webhooks. */
-function disable(
-  session: Session,
-  settlement: CallSettlement,
-  how: NonNullable<CallSettlement['disable']>,
-): void {
-  const row = session.db.get<{ domain_id: number }>(
-    `UPDATE webhook SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE id = ? AND enabled = 1
-     RETURNING domain_id`,
-    how.reason,
-    settlement.at,
-    settlement.webhookId,
-  );
-  if (row === undefined) return;
-  session.hooksChanged();
-  appendEvent(session, how.event, { domainId: row.domain_id, messageSeq: null, deliveryId: null });
 }
 
 export const nextCallDueAt = read('nextCallDueAt', 'measured', (db) => {

@@ -1,11 +1,13 @@
-/** Webhooks and their calls, as rows. */
+/** Webhooks and their calls, as rows, and switching one off. */
 
 import { EVENT_KINDS } from '../../../model/event.ts';
 import { listensTo, type Webhook } from '../../../model/webhook.ts';
-import type { CallLogEntry, NewWebhook } from '../../topics/webhooks.ts';
+import type { CallLogEntry, CallSettlement, NewWebhook } from '../../topics/webhooks.ts';
 import { callStateCode, eventKindCode, webhookEvents } from '../codes.ts';
+import type { Session } from '../operation.ts';
 import { record } from '../record.ts';
 import { idOf, isTrue, type StoredFlag } from '../stored.ts';
+import type { Work } from '../work.ts';
 import type { EventViewRow } from './events.ts';
 
 const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
@@ -114,3 +116,19 @@ export function toLogEntry(row: LoggedRow): CallLogEntry {
 
 /** `LOGGED_EVENT`. */
 export type LoggedRow = Pick<EventViewRow, 'event_id' | 'kind' | 'recipient' | 'message_id'>;
+
+/** Switches an enabled webhook off; the event about it goes to the domain's other webhooks. */
+export function* switchOff(
+  session: Session,
+  { at, webhookId }: CallSettlement,
+  { reason, event }: NonNullable<CallSettlement['disable']>,
+): Work<void> {
+  const row = yield* session.db.get<{ domain_id: number }>(
+    `UPDATE webhook SET enabled = {0|false}, disabled_reason = ?, updated_at = ? WHERE id = ? AND enabled {= 1|}
+     RETURNING domain_id`,
+    ...[reason, at, webhookId],
+  );
+  if (row === undefined) return;
+  session.hooksChanged();
+  yield* session.appendEvent(event, { domainId: row.domain_id, messageSeq: null, deliveryId: null });
+}
