@@ -1,19 +1,9 @@
-/** Captured mail, as settling stores it, its inboxes, and its texts; the rest is in `../shared/operations/captures.ts`. */
-import * as rows from '../shared/rows/captures.ts';
-import { finished } from '../shared/work.ts';
-import type { NewCapture, UnreadCapture } from '../topics/captures.ts';
+/** Inboxes of captured mail, and its texts; the rest is in `../shared/operations/captures.ts`. */
+import type { UnreadCapture } from '../topics/captures.ts';
 import { bools, int8s, texts } from './engine/arrays.ts';
 import { domainIdsIn } from './engine/domains-in.ts';
 import { read, write } from './engine/operation.ts';
-import { findNameIds, type Session } from './engine/session.ts';
-import { sharedSession } from './shared-session.ts';
-
-/** Stores a capture together with its outcome, and has it reported after the commit. */
-export function insertCapture(session: Session, capture: NewCapture, subject: Subject): Promise<void> {
-  return finished(rows.insertCapture(sharedSession(session), capture, subject));
-}
-
-type Subject = Parameters<typeof rows.insertCapture>[2];
+import { findNameIds } from './engine/session.ts';
 
 /** $1: domains, $2, $3: inbox and domain behind which, $4: limit. Steps from one inbox of a domain to the next. */
 const INBOXES = `WITH page AS MATERIALIZED (

@@ -7,19 +7,24 @@
 import { suppressionKey } from '../../model/suppression.ts';
 import { routeCode, stateCode } from '../shared/codes.ts';
 import type { ParamsOf } from '../shared/operation.ts';
+import { insertCapture } from '../shared/rows/captures.ts';
+import { causeIdOf } from '../shared/rows/causes.ts';
 import { toldAs } from '../shared/rows/notices.ts';
+import { recordLate } from '../shared/rows/queue.ts';
+import { applySignal } from '../shared/suppressing.ts';
+import { finished } from '../shared/work.ts';
 import type { NewCause } from '../topics/causes.ts';
 import type { Settlement } from '../topics/queue.ts';
 import { MOST_CALLS } from './call-portions.ts';
-import { insertCapture } from './captures.ts';
-import { causeId } from './causes.ts';
 import { dropOrLeaveContent } from './contents.ts';
 import { bools, int2s, int4s, int8s, texts } from './engine/arrays.ts';
 import { write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import { appendAll, appendEvent, eventColumns, isStored, storingEvents, TAKE_XID } from './events.ts';
+import { sharedDb } from './engine/shared-db.ts';
+import { appendAll, eventColumns, storingEvents, TAKE_XID } from './events.ts';
 import { noteFacts } from './notices.ts';
-import { applySignal, forgetEvidence } from './suppressions.ts';
+import { sharedSession } from './shared-session.ts';
+import { forgetEvidence } from './suppressions.ts';
 
 const DELIVERED = stateCode.of('delivered');
 
@@ -231,7 +236,7 @@ async function settleOne(
     outcome.deliveryId,
     outcome.epoch,
   );
-  if (row === undefined) return recordLate(session, outcome);
+  if (row === undefined) return finished(recordLate(sharedSession(session), outcome));
   const { message_seq: messageSeq, domain_id: domainId, address, notify } = row;
   const subject = { domainId, messageSeq, deliveryId: outcome.deliveryId };
   const seqs = await appendAll(
@@ -246,33 +251,19 @@ async function settleOne(
     ]);
   }
   if (outcome.capture !== undefined) {
-    await insertCapture(session, outcome.capture, { ...subject, envelopeTo: address });
+    await finished(
+      insertCapture(sharedSession(session), outcome.capture, { ...subject, envelopeTo: address }),
+    );
   }
-  if (outcome.suppress !== undefined) await applySignal(session, outcome.suppress, subject, address, now);
+  if (outcome.suppress !== undefined)
+    await finished(applySignal(sharedSession(session), outcome.suppress, subject, address, now));
   if (forgets(outcome)) await forgetEvidence(session.db, domainId, address);
   if (outcome.state !== 'queued' && !row.keep_content) await dropOrLeaveContent(session, messageSeq);
   return 'settled';
 }
 
-/**
- * One timeline entry with the id of the outcome's first event; an outcome without events leaves none. A repeated one,
- * after a lost answer, was settled under its lease.
- */
-async function recordLate(session: Session, outcome: Settlement): Promise<'settled' | 'lease-lost'> {
-  const { db } = session;
-  const [first] = outcome.events;
-  if (first === undefined) return 'lease-lost';
-  const row = await db.get<{ message_seq: number; domain_id: number }>(
-    'SELECT d.message_seq, m.domain_id FROM delivery d JOIN message m ON m.seq = d.message_seq WHERE d.id = $1',
-    outcome.deliveryId,
-  );
-  if (row === undefined) return 'lease-lost';
-  const { domain_id: domainId, message_seq: messageSeq } = row;
-  if (await isStored(db, domainId, first)) return 'settled';
-  const late = { id: first.id, kind: 'late_outcome', at: first.at } as const;
-  if (await isStored(db, domainId, late)) return 'lease-lost';
-  const reason = `The outcome "${outcome.state}" came after the lease was lost`;
-  const subject = { domainId, messageSeq, deliveryId: outcome.deliveryId };
-  await appendEvent(session, { ...late, detail: { ...first.detail, reason } }, subject);
-  return 'lease-lost';
+/** The id of a cause, created if new; null if there are too many. */
+async function causeId(session: Session, cause: NewCause, now: number): Promise<number | null> {
+  const sender = cause.senderDomain === '' ? 0 : await session.nameId(cause.senderDomain);
+  return finished(causeIdOf(sharedDb(session.db, session), sender, cause, now));
 }

@@ -2,14 +2,10 @@
 import { type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
 import { suppressionReasonCode } from '../shared/codes.ts';
 import { ERASING_KEY, erasedKeys } from '../shared/erased.ts';
-import * as suppressing from '../shared/suppressing.ts';
-import { finished } from '../shared/work.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { domainsIn } from './engine/domains-in.ts';
 import { read } from './engine/operation.ts';
-import type { Session } from './engine/session.ts';
-import { sharedSession } from './shared-session.ts';
 
 export const suppressedDomains = read('suppressedDomains', (db) => domainsIn(db, 'suppression'));
 
@@ -40,14 +36,6 @@ export async function reasonsFor(
   }
   return found;
 }
-
-/** The meaning of an outcome for its recipient, written with the outcome. */
-export function applySignal(session: Session, ...given: AfterSession): Promise<void> {
-  return finished(suppressing.applySignal(sharedSession(session), ...given));
-}
-
-type AfterSession =
-  Parameters<typeof suppressing.applySignal> extends [unknown, ...infer Rest] ? Rest : never;
 
 /** A delivery proves that the mailbox works: the evidence against it is deleted. */
 export async function forgetEvidence(db: Db, domainId: number, address: string): Promise<void> {

@@ -1,18 +1,8 @@
-/** Captured mail, as settling stores it, its inboxes, and its texts; the rest is in `../shared/operations/captures.ts`. */
-import * as rows from '../shared/rows/captures.ts';
-import { resultOf } from '../shared/work.ts';
-import type { NewCapture, UnreadCapture } from '../topics/captures.ts';
+/** Inboxes of captured mail, and its texts; the rest is in `../shared/operations/captures.ts`. */
+import type { UnreadCapture } from '../topics/captures.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
-import { findNameIds, type Session } from './engine/session.ts';
-import { sharedSession } from './shared-session.ts';
-
-/** Stores a capture together with its outcome, and has it reported after the commit. */
-export function insertCapture(session: Session, capture: NewCapture, subject: Subject): void {
-  resultOf(rows.insertCapture(sharedSession(session), capture, subject));
-}
-
-type Subject = Parameters<typeof rows.insertCapture>[2];
+import { findNameIds } from './engine/session.ts';
 
 export const listInboxes = read('listInboxes', 'measured', { search: true }, (db, params) => {
   const domainIds = findNameIds(db, params.domains);

@@ -4,16 +4,22 @@
  */
 
 import { routeCode, stateCode } from '../shared/codes.ts';
+import { insertCapture } from '../shared/rows/captures.ts';
+import { causeIdOf } from '../shared/rows/causes.ts';
 import { toldAs } from '../shared/rows/notices.ts';
+import { recordLate } from '../shared/rows/queue.ts';
+import { applySignal } from '../shared/suppressing.ts';
+import { resultOf } from '../shared/work.ts';
+import type { NewCause } from '../topics/causes.ts';
 import type { Settlement } from '../topics/queue.ts';
-import { insertCapture } from './captures.ts';
-import { causeId } from './causes.ts';
 import { dropOrLeaveContent } from './contents.ts';
 import { write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import { appendEvent, isStored } from './events.ts';
+import { sharedDb } from './engine/shared-db.ts';
+import { appendEvent } from './events.ts';
 import { noteFact } from './notices.ts';
-import { applySignal, forgetEvidence } from './suppressions.ts';
+import { sharedSession } from './shared-session.ts';
+import { forgetEvidence } from './suppressions.ts';
 
 /** Records outcomes for leased rows. */
 export const settle = write(
@@ -70,7 +76,7 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
     outcome.deliveryId,
     outcome.epoch,
   );
-  if (row === undefined) return recordLate(session, outcome);
+  if (row === undefined) return resultOf(recordLate(sharedSession(session), outcome));
   const subject = { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: outcome.deliveryId };
   let eventSeq: number | null = null;
   for (const event of outcome.events) eventSeq = appendEvent(session, event, subject);
@@ -80,9 +86,10 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
     if (kind !== null) noteFact(db, { messageSeq, deliveryId, notify: row.notify, kind, eventSeq, at: now });
   }
   if (outcome.capture !== undefined) {
-    insertCapture(session, outcome.capture, { ...subject, envelopeTo: row.address });
+    resultOf(insertCapture(sharedSession(session), outcome.capture, { ...subject, envelopeTo: row.address }));
   }
-  if (outcome.suppress !== undefined) applySignal(session, outcome.suppress, subject, row.address, now);
+  if (outcome.suppress !== undefined)
+    resultOf(applySignal(sharedSession(session), outcome.suppress, subject, row.address, now));
   if (outcome.state === 'delivered' && outcome.route !== 'sandbox') {
     forgetEvidence(session, row.domain_id, row.address);
   }
@@ -90,25 +97,8 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
   return 'settled';
 }
 
-/**
- * One timeline entry with the id of the outcome's first event; an outcome without events leaves none. A repeated one,
- * after a lost answer, was settled under its lease.
- */
-function recordLate(session: Session, outcome: Settlement): 'settled' | 'lease-lost' {
-  const { db } = session;
-  const [first] = outcome.events;
-  if (first === undefined) return 'lease-lost';
-  const row = db.get<{ message_seq: number; domain_id: number }>(
-    `SELECT d.message_seq, m.domain_id FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
-    outcome.deliveryId,
-  );
-  if (row === undefined) return 'lease-lost';
-  const { domain_id: domainId, message_seq: messageSeq } = row;
-  if (isStored(db, domainId, first)) return 'settled';
-  const late = { id: first.id, kind: 'late_outcome', at: first.at } as const;
-  if (isStored(db, domainId, late)) return 'lease-lost';
-  const reason = `The outcome "${outcome.state}" came after the lease was lost`;
-  const subject = { domainId, messageSeq, deliveryId: outcome.deliveryId };
-  appendEvent(session, { ...late, detail: { ...first.detail, reason } }, subject);
-  return 'lease-lost';
+/** The id of a cause, created if new; null if there are too many. */
+function causeId(session: Session, cause: NewCause, now: number): number | null {
+  const sender = cause.senderDomain === '' ? 0 : session.nameId(cause.senderDomain);
+  return resultOf(causeIdOf(sharedDb(session.db), sender, cause, now));
 }

@@ -2,12 +2,9 @@
 import { type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
 import { suppressionReasonCode } from '../shared/codes.ts';
 import { ERASING_KEY, erasedKeys } from '../shared/erased.ts';
-import * as suppressing from '../shared/suppressing.ts';
-import { resultOf } from '../shared/work.ts';
 import { namesIn } from './engine/names-in.ts';
 import { readInSteps } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import { sharedSession } from './shared-session.ts';
 
 /** Reasons in force for one address. Tests hold its plan to the index. */
 export const REASONS_SQL = `SELECT reason FROM suppression
@@ -31,14 +28,6 @@ export function reasonsFor(
       .map((row) => suppressionReasonCode.word(row.reason)),
   );
 }
-
-/** The meaning of an outcome for its recipient, written with the outcome. */
-export function applySignal(session: Session, ...given: AfterSession): void {
-  resultOf(suppressing.applySignal(sharedSession(session), ...given));
-}
-
-type AfterSession =
-  Parameters<typeof suppressing.applySignal> extends [unknown, ...infer Rest] ? Rest : never;
 
 /** A delivery proves that the mailbox works: the evidence against it is deleted. */
 export function forgetEvidence(session: Session, domainId: number, address: string): void {

@@ -1,10 +1,12 @@
-/** Queues with waiting mail, as rows. */
+/** Queues with waiting mail, as rows, and outcomes that come too late for theirs. */
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { MessageId } from '../../../model/message.ts';
 import { SCHEDULED } from '../../../model/wait-reason.ts';
-import type { QueueHint } from '../../topics/queue.ts';
+import type { QueueHint, Settlement } from '../../topics/queue.ts';
 import { laneCode, queueLaneCode, recipientKindCode, sandboxCode } from '../codes.ts';
+import type { Session } from '../operation.ts';
 import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';
+import type { Work } from '../work.ts';
 
 /** Rows of one queue that one `hurry` examines. */
 export const HURRIED_ROWS = 500;
@@ -104,4 +106,26 @@ export function claimedDelivery(
     ...(isTrue(row.null_sender) ? { nullSender: true as const } : {}),
     ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),
   };
+}
+
+/**
+ * For an outcome whose lease was lost: one timeline entry with the id of its first event; an outcome without events leaves
+ * none. A repeated one, after a lost answer, was settled under its lease.
+ */
+export function* recordLate(session: Session, outcome: Settlement): Work<'settled' | 'lease-lost'> {
+  const [first] = outcome.events;
+  if (first === undefined) return 'lease-lost';
+  const row = yield* session.db.get<{ message_seq: number; domain_id: number }>(
+    'SELECT d.message_seq, m.domain_id FROM delivery d {CROSS|} JOIN message m ON m.seq = d.message_seq WHERE d.id = ?',
+    outcome.deliveryId,
+  );
+  if (row === undefined) return 'lease-lost';
+  const { domain_id: domainId, message_seq: messageSeq } = row;
+  if (yield* session.isStored(domainId, first)) return 'settled';
+  const late = { id: first.id, kind: 'late_outcome', at: first.at } as const;
+  if (yield* session.isStored(domainId, late)) return 'lease-lost';
+  const reason = `The outcome "${outcome.state}" came after the lease was lost`;
+  const subject = { domainId, messageSeq, deliveryId: outcome.deliveryId };
+  yield* session.appendEvent({ ...late, detail: { ...first.detail, reason } }, subject);
+  return 'lease-lost';
 }
