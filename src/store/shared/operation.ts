@@ -239,3 +239,10 @@ export function read<Name extends OperationName, How extends Bound>(
 export function* count(db: Db, sql: string, ...values: ColumnValue[]): Work<number> {
   return (yield* db.get<{ n: number }>(sql, ...values))?.n ?? 0;
 }
+
+/** A filter of one condition: `column` is one of the values; undefined = any. */
+export function anyOf(db: Db, column: string, values: Parameters<Filter<ColumnValue>['oneOf']>[1]) {
+  const filter = db.filter();
+  filter.oneOf(column, values);
+  return filter;
+}

@@ -7,7 +7,7 @@ import { IS_DEFERRED, IS_HELD_REASON, IS_PATH_REASON, SCHEDULED } from '../../..
 import type { ChangedRecipient } from '../../topics/queue.ts';
 import { stateCode } from '../codes.ts';
 import { NOT_ERASED } from '../erased.ts';
-import { type Db, type Session, write } from '../operation.ts';
+import { anyOf, type Db, type Session, write } from '../operation.ts';
 import type { ColumnValue } from '../record.ts';
 import type { Work } from '../work.ts';
 
@@ -163,12 +163,8 @@ function lock(db: Db, messageSeq: number, recipients: readonly ChangedRecipient[
 }
 
 function idsOf(db: Db, recipients: readonly ChangedRecipient[]) {
-  const among = db.filter();
-  among.oneOf(
-    'id',
-    recipients.map(({ deliveryId }) => deliveryId),
-  );
-  return among;
+  const ids = recipients.map(({ deliveryId }) => deliveryId);
+  return anyOf(db, 'id', ids);
 }
 
 /** Appends the events of those that changed. */

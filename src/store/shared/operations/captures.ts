@@ -5,7 +5,7 @@
 import type { CaptureFilter, CaptureView, ReleaseFacts } from '../../topics/captures.ts';
 import type { Filter } from '../filter.ts';
 import { createKnownLists } from '../known-lists.ts';
-import { type Db, type ParamsOf, type Ranges, read, write } from '../operation.ts';
+import { anyOf, type Db, type ParamsOf, type Ranges, read, write } from '../operation.ts';
 import { type ColumnValue, record } from '../record.ts';
 import { CAPTURE_VIEW, type CaptureRow, captureView, isNarrow } from '../rows/captures.ts';
 import { isTrue, type StoredFlag } from '../stored.ts';
@@ -185,8 +185,7 @@ export const releaseFacts = read('releaseFacts', 'by key', {}, function* (db, { 
 export const markCaptures = write('markCaptures', 'measured', { portion: true }, function* ({ db }, params) {
   const { seenAt, limit } = params;
   const found = yield* chosen(db, params);
-  const among = db.filter();
-  among.oneOf('seq', found);
+  const among = anyOf(db, 'seq', found);
   const changed = yield* db.run(
     `UPDATE capture SET seen_at = {?|?::int8} WHERE seq IN (SELECT seq FROM capture ${among.where()}
        AND (seen_at IS NULL) <> ({?|?::int8} IS NULL) ORDER BY seq {|FOR UPDATE})`,

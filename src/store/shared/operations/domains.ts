@@ -5,7 +5,7 @@
  */
 import { DEFAULT_DOMAIN_SETTINGS, type DkimKey, type Domain, mergeSettings } from '../../../model/domain.ts';
 import type { DomainStore, FailingDomain } from '../../topics/domains.ts';
-import { type Db, read, write } from '../operation.ts';
+import { anyOf, type Db, read, write } from '../operation.ts';
 import { record } from '../record.ts';
 import { UNFINISHED } from '../rows/queue.ts';
 import type { Work } from '../work.ts';
@@ -115,8 +115,7 @@ export const failingDomains = read(
   'measured',
   { search: true },
   (db, { domains, limit }) => {
-    const filter = db.filter();
-    filter.oneOf('d.name', domains);
+    const filter = anyOf(db, 'd.name', domains);
     return db.all<FailingDomain>(
       `SELECT d.name, d.status, d.failing_since AS "failingSince", d.updated_at AS "updatedAt",
          d.last_checks AS "lastChecks", ${UNFINISHED} AS unfinished
@@ -206,11 +205,8 @@ function* touched(db: Db, params: { name: string; now: number }): Work<Domain | 
 function* toDomains(db: Db, rows: readonly object[]): Work<Domain[]> {
   const domains = rows.map(DOMAIN.value);
   if (domains.length === 0) return [];
-  const of = db.filter();
-  of.oneOf(
-    'domain_id',
-    domains.map(({ id }) => id),
-  );
+  const ids = domains.map(({ id }) => id);
+  const of = anyOf(db, 'domain_id', ids);
   const keys = yield* db.all<{ domain_id: number }>(
     `SELECT domain_id, ${DOMAIN_KEY.columns} FROM domain_key ${of.where()} ORDER BY {+id|id}`,
     ...of.values(),

@@ -7,7 +7,7 @@
 import type { AddressLists } from '../../../model/message.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import { ERASED, ERASING_KEY, EVENTS_READ, hashOf, type Mask, maskLists, maskOf } from '../erased.ts';
-import { type Db, type Session, write } from '../operation.ts';
+import { anyOf, type Db, type Session, write } from '../operation.ts';
 import { searchedSubject } from '../rows/captures.ts';
 import { KEPT_TEXTS } from '../rows/messages.ts';
 import type { Tables } from '../tables.ts';
@@ -206,8 +206,7 @@ function* eraseByKey(on: Session, key: string, proposedKey: Uint8Array): Work<nu
   const stored = yield* db.get<{ secret: string }>(ERASING_KEY);
   if (stored === undefined) throw new Error('The key of erased addresses vanished in its own transaction');
   const hash = hashOf(stored.secret, key);
-  const suppressed = db.filter();
-  suppressed.oneOf('domain_id', yield* db.domainIdsIn('suppression'));
+  const suppressed = anyOf(db, 'domain_id', yield* db.domainIdsIn('suppression'));
   yield* db.run(
     `DELETE FROM suppression AS o ${suppressed.where()} AND key = ? AND EXISTS
        (SELECT 1 FROM suppression s WHERE s.domain_id = o.domain_id AND s.key = ? AND s.reason = o.reason)`,
@@ -223,8 +222,7 @@ function* eraseByKey(on: Session, key: string, proposedKey: Uint8Array): Work<nu
     key,
     ...suppressed.values(),
   );
-  const evidence = db.filter();
-  evidence.oneOf('domain_id', yield* db.domainIdsIn('suppression_evidence'));
+  const evidence = anyOf(db, 'domain_id', yield* db.domainIdsIn('suppression_evidence'));
   yield* db.run(
     `DELETE FROM suppression_evidence WHERE key = ? ${evidence.and()}`,
     key,

@@ -1,11 +1,10 @@
 /** What sender domains have used of their quotas. */
 import { QUOTA_PERIODS, windowStart } from '../../../model/quota.ts';
-import { read } from '../operation.ts';
+import { anyOf, read } from '../operation.ts';
 import { type QuotaWindow, windowFrom } from '../rows/quota.ts';
 
 export const quotaUses = read('quotaUses', 'by key', {}, function* (db, { domains, now }) {
-  const asked = db.filter();
-  asked.oneOf('n.text', domains);
+  const asked = anyOf(db, 'n.text', domains);
   const rows = yield* db.all<QuotaWindow & { domain: string; code: number }>(
     `SELECT n.text AS domain, q.period AS code, q.started_at AS "startedAt", q.used
      FROM name n {CROSS|} JOIN quota_use q ON q.domain_id = n.id ${asked.where()}`,

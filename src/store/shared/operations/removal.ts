@@ -1,5 +1,5 @@
 /** What is deleted together with another thing, and what is left for later portions (`purgeLeftovers`). */
-import type { Db, Session } from '../operation.ts';
+import { anyOf, type Db, type Session } from '../operation.ts';
 import type { ColumnValue } from '../record.ts';
 import type { Work } from '../work.ts';
 
@@ -26,8 +26,7 @@ export function* deleteWebhooks(session: Session, where: string, ...values: Colu
   const rows = yield* db.all<{ id: number }>(`DELETE FROM webhook ${where} RETURNING id`, ...values);
   if (rows.length === 0) return 0;
   const ids = rows.map(({ id }) => id);
-  const of = db.filter();
-  of.oneOf('webhook_id', ids);
+  const of = anyOf(db, 'webhook_id', ids);
   yield* db.run(`DELETE FROM webhook_resume ${of.where()}`, ...of.values());
   yield* leaveRows(db, 'webhook', ids);
   session.hooksChanged();

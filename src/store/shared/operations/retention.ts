@@ -3,7 +3,7 @@
  * to it. Searches follow an index from the oldest row and end at the first one that is too young, so their cost depends on
  * what they find, not on what is kept. Rows from a time when the clock was ahead do not end them.
  */
-import { count, type Db, read, type Session, write } from '../operation.ts';
+import { anyOf, count, type Db, read, type Session, write } from '../operation.ts';
 import { keepOptOuts } from '../rows/opt-outs.ts';
 import {
   KEPT_CONTENTS_SQL,
@@ -143,8 +143,7 @@ function* examined(db: Db, seqs: readonly number[]): Work<ReadonlyMap<number, Ex
     ['delivery', 'message_seq', 'id'],
     ['message', 'seq', 'seq'],
   ] as const) {
-    const among = db.filter();
-    among.oneOf(message, seqs);
+    const among = anyOf(db, message, seqs);
     const rows = `SELECT 1 FROM ${table} ${among.where()} ORDER BY ${order} {|FOR UPDATE}`;
     yield* count(db, `SELECT count(*) AS n FROM (${rows}) held`, ...among.values());
   }
@@ -207,13 +206,10 @@ function eventsOf({ events, domainId }: Examined): DomainEvent[] {
  * call. Calls are found through the webhooks of the domain.
  */
 function* dropEvents(db: Db, events: readonly DomainEvent[]): Work<number> {
-  const among = db.filter();
-  among.oneOf(
-    'seq',
-    events.map(({ seq }) => seq),
-  );
+  const seqs = events.map(({ seq }) => seq);
+  const among = anyOf(db, 'seq', seqs);
   const { from, values } = db.rows('g', {
-    seq: { int8: events.map(({ seq }) => seq) },
+    seq: { int8: seqs },
     domain_id: { int8: events.map(({ domainId }) => domainId) },
   });
   const told = yield* db.run(`DELETE FROM event ${among.where()}`, ...among.values());
@@ -248,15 +244,8 @@ function* dropMessages(on: Session, messages: readonly Examined[]): Work<number>
   const { db } = on;
   let rows = 0;
   for (const message of messages) rows += yield* keepOptOuts(db, message);
-  const among = (column: string) => {
-    const filter = db.filter();
-    filter.oneOf(
-      column,
-      messages.map(({ seq }) => seq),
-    );
-    return filter;
-  };
-  const their = among('message_seq');
+  const seqs = messages.map(({ seq }) => seq);
+  const their = anyOf(db, 'message_seq', seqs);
   rows += yield* db.run(
     `DELETE FROM return_fact {|AS f USING delivery d}
      WHERE {delivery_id IN (SELECT id FROM delivery ${their.where()})|f.delivery_id = d.id${their.and()}}`,
@@ -267,6 +256,6 @@ function* dropMessages(on: Session, messages: readonly Examined[]): Work<number>
     rows += yield* db.run(`DELETE FROM ${table} ${their.where()}`, ...their.values());
   }
   yield* on.forgetContents(messages);
-  const own = among('seq');
+  const own = anyOf(db, 'seq', seqs);
   return rows + (yield* db.run(`DELETE FROM message ${own.where()}`, ...own.values()));
 }

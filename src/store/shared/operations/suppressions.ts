@@ -2,7 +2,7 @@
 import { suppressionKey } from '../../../model/suppression.ts';
 import { suppressionReasonCode } from '../codes.ts';
 import { ERASING_KEY, erasedKeys } from '../erased.ts';
-import { read, type Session, write } from '../operation.ts';
+import { anyOf, read, type Session, write } from '../operation.ts';
 import {
   SUPPRESSION,
   SUPPRESSION_COLUMNS,
@@ -60,11 +60,8 @@ export const listSuppressions = read(
     filter.when("substr(s.key, {instr|strpos}(s.key, '@') + 1) = ?", params.recipientDomain);
     filter.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
     const keys = yield* db.merged<{ id: number }>(ranges, limit);
-    const found = db.filter();
-    found.oneOf(
-      's.id',
-      keys.map(({ id }) => id),
-    );
+    const ids = keys.map(({ id }) => id);
+    const found = anyOf(db, 's.id', ids);
     const rows = yield* db.all<SuppressionRow>(
       `SELECT ${SUPPRESSION_COLUMNS} ${FROM} ${found.where()} ORDER BY s.id DESC`,
       ...found.values(),

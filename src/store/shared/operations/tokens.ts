@@ -5,7 +5,7 @@
 import type { Token } from '../../../model/token.ts';
 import type { StoredSigningKey } from '../../topics/tokens.ts';
 import { AFTER_ALL_IDS, newestById } from '../newest-by-id.ts';
-import { count, type Db, read, write } from '../operation.ts';
+import { anyOf, count, type Db, read, write } from '../operation.ts';
 import { record } from '../record.ts';
 import { isTrue, type StoredFlag } from '../stored.ts';
 import type { Work } from '../work.ts';
@@ -73,8 +73,7 @@ export const purgeTokens = write('purgeTokens', 'as asked', { portion: true }, f
     ...[before, beforeId, look],
   );
   const ended = rows.filter((row) => isTrue(row.ended)).map(({ id }) => id);
-  const these = db.filter();
-  these.oneOf('id', ended);
+  const these = anyOf(db, 'id', ended);
   yield* db.run(`DELETE FROM token ${these.where()}`, ...these.values());
   return { removed: ended.length, nextId: rows.length === look ? (rows.at(-1)?.id ?? null) : null };
 });
@@ -123,8 +122,7 @@ export const endMadeWith = write('endMadeWith', 'measured', { synced: true }, fu
   );
   const tokens = made.map((one) => one.id);
   const revoked = made.filter(({ ended }) => !isTrue(ended)).map((one) => one.id);
-  const these = db.filter();
-  these.oneOf('id', revoked);
+  const these = anyOf(db, 'id', revoked);
   yield* db.run(`UPDATE token SET revoked_at = ? ${these.where()}`, now, ...these.values());
   const credentials = yield* db.run(
     `DELETE FROM smtp_credential WHERE id IN (SELECT id FROM smtp_credential {INDEXED BY smtp_credential_maker|}
