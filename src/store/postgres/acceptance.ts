@@ -229,14 +229,3 @@ function factsOf(params: Accepted, { messages }: Extract<CommitResult, { kind: '
 }
 
 export const findIdempotent = read('findIdempotent', findKey);
-
-/** A key that is just being used again stays: what is sent with it must not be sent twice. */
-export const purgeIdempotency = write('purgeIdempotency', { whole: true }, ({ db }, params) =>
-  db.run(
-    `DELETE FROM idempotency WHERE id IN
-       (SELECT id FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2
-         FOR UPDATE SKIP LOCKED)`,
-    params.before,
-    params.limit,
-  ),
-);

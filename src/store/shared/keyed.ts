@@ -2,6 +2,8 @@
  * What the result of an operation means for its idempotency key: whether something was created, so that the key is taken,
  * and the answer that is stored with it.
  */
+import type { IdempotencyEntry, KeyHeld } from '../topics/acceptance.ts';
+import type { ResultOf } from './operation.ts';
 
 const NOTHING_MADE: ReadonlySet<string> = new Set(['taken', 'ended', 'full', 'exists', 'limit']);
 
@@ -21,4 +23,12 @@ export function answerBody(body: string, value: unknown): string {
     return body.replace('"$added"', String(value.added)).replace('"$existing"', String(value.existing));
   }
   return body;
+}
+
+/** What a key means for another request with it; null = the key is free. */
+export function heldBy(found: ResultOf<'findIdempotent'>, { fingerprint }: IdempotencyEntry): KeyHeld | null {
+  if (found === null) return null;
+  return Buffer.compare(found.fingerprint, fingerprint) === 0
+    ? { kind: 'replay', status: found.status, body: found.body }
+    : { kind: 'key-reused' };
 }

@@ -6,6 +6,8 @@
 
 import type { SQLInputValue } from 'node:sqlite';
 import { recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
+import { heldBy } from '../shared/keyed.ts';
+import type { ResultOf } from '../shared/operation.ts';
 import { MESSAGE_COLUMNS, type MessageColumnName } from '../shared/rows/messages.ts';
 import { notifyBits } from '../shared/rows/notices.ts';
 import type { Tables } from '../shared/tables.ts';
@@ -62,7 +64,7 @@ function storedMessages(db: Connection, messages: readonly NewMessage[]) {
 
 /** The stored answer for a key younger than `expiresBefore`, or null. */
 export const findIdempotent = read('findIdempotent', 'by key', (db, params) => {
-  const row = db.get<{ fingerprint: Uint8Array; status: number; body: string; created_at: number }>(
+  const row = db.get<NonNullable<ResultOf<'findIdempotent'>> & { created_at: number }>(
     'SELECT fingerprint, status, body, created_at FROM idempotency WHERE owner = ? AND operation = ? AND key = ?',
     params.owner,
     params.operation,
@@ -72,23 +74,9 @@ export const findIdempotent = read('findIdempotent', 'by key', (db, params) => {
   return { fingerprint: row.fingerprint, status: row.status, body: row.body };
 });
 
-/** Forgets keys created before `before`, oldest first, at most `limit`; how many. */
-export const purgeIdempotency = write('purgeIdempotency', 'measured', { portion: true }, ({ db }, params) => {
-  return db.run(
-    `DELETE FROM idempotency WHERE id IN
-       (SELECT id FROM idempotency WHERE created_at < ? ORDER BY created_at LIMIT ?)`,
-    params.before,
-    params.limit,
-  ).changes;
-});
-
 /** The answer stored with the key; null = the key is free. */
 export function heldKey(db: Connection, entry: IdempotencyEntry): KeyHeld | null {
-  const found = findIdempotent(db, entry);
-  if (found === null) return null;
-  return Buffer.compare(found.fingerprint, entry.fingerprint) === 0
-    ? { kind: 'replay', status: found.status, body: found.body }
-    : { kind: 'key-reused' };
+  return heldBy(findIdempotent(db, entry), entry);
 }
 
 /** Takes a free key, replacing an expired row. */

@@ -3,7 +3,8 @@
  * in the same transaction; another request with the same key waits there until this transaction has ended. An
  * operation that creates nothing (a limit, a taken name) leaves the key free.
  */
-import { answerBody, hasCreated } from '../../shared/keyed.ts';
+import { answerBody, hasCreated, heldBy } from '../../shared/keyed.ts';
+import type { ParamsOf, ResultOf } from '../../shared/operation.ts';
 import { KeyTaken } from '../../store.ts';
 import type { IdempotencyEntry, KeyHeld } from '../../topics/acceptance.ts';
 import type { Db } from './db.ts';
@@ -51,22 +52,18 @@ export async function takeKey(db: Db, entry: IdempotencyEntry): Promise<KeyHeld 
 
 /** The answer stored with a key; null = the key is free. */
 export async function heldKey(db: Db, entry: IdempotencyEntry): Promise<KeyHeld | null> {
-  const found = await findKey(db, entry);
-  if (found === null) return null;
-  return Buffer.compare(found.fingerprint, entry.fingerprint) === 0
-    ? { kind: 'replay', status: found.status, body: found.body }
-    : { kind: 'key-reused' };
+  return heldBy(await findKey(db, entry), entry);
 }
 
 /** What is stored with a key younger than `expiresBefore`, or null. */
 export async function findKey(
   db: Db,
-  key: Pick<IdempotencyEntry, 'owner' | 'operation' | 'key' | 'expiresBefore'>,
-): Promise<{ fingerprint: Uint8Array; status: number; body: string } | null> {
-  const row = await db.get<{ fingerprint: Uint8Array; status: number; body: string }>(
+  { owner, operation, key, expiresBefore }: ParamsOf<'findIdempotent'>,
+): Promise<ResultOf<'findIdempotent'>> {
+  const row = await db.get<NonNullable<ResultOf<'findIdempotent'>>>(
     `SELECT fingerprint, status::int4 AS status, body FROM idempotency
      WHERE owner = $1 AND operation = $2 AND key = $3 AND created_at >= $4`,
-    ...[key.owner, key.operation, key.key, key.expiresBefore],
+    ...[owner, operation, key, expiresBefore],
   );
   return row ?? null;
 }

@@ -177,6 +177,17 @@ export const purgeCalls = write('purgeCalls', 'measured', { portion: true }, fun
   return { removed, nextId: young < 0 && rows.length === limit ? (rows.at(-1)?.id ?? null) : null };
 });
 
+/** A key that is just being used again stays: what is sent with it must not be sent twice. */
+export const purgeIdempotency = write(
+  'purgeIdempotency',
+  'measured',
+  { portion: true, whole: true },
+  ({ db }, { before, limit }) => {
+    const old = 'SELECT id FROM idempotency WHERE created_at < ? ORDER BY created_at LIMIT ?';
+    return db.run(`DELETE FROM idempotency WHERE id IN (${old} {|FOR UPDATE SKIP LOCKED})`, before, limit);
+  },
+);
+
 export const purgeLooseEvents = write(
   'purgeLooseEvents',
   'as asked',
