@@ -54,6 +54,8 @@ export interface Committer {
   requireOpen(): void;
 }
 
+type StoredMessage = Extract<CommitResult, { kind: 'committed' }>['messages'][number];
+
 /** What committing needs. */
 export interface CommitDeps {
   store: Store;
@@ -227,64 +229,78 @@ export function createCommitter(deps: CommitDeps, options: { idempotencyWindowMs
   /** Rows inserted as leased go to the window from memory; the queue's sweep finds the others. */
   function handOver(
     message: NewMessage,
-    stored: { seq: number; deliveries: readonly { id: number; queueId: number }[] } | undefined,
+    stored: StoredMessage | undefined,
     epoch: number,
     room: Reservation,
-  ): void {
+  ) {
     if (stored === undefined) return;
     const fresh: ClaimedDelivery[] = [];
     const stays: StoredRow[] = [];
     message.recipients.forEach((recipient, i) => {
       const row = stored.deliveries[i];
       if (row === undefined) return;
-      if (recipient.state !== 'sending') {
-        if (recipient.state !== 'queued') return;
-        stays.push({
-          queueId: row.queueId,
-          lane: message.lane,
-          senderDomain: message.domain,
-          recipientDomain: recipient.domain,
-          sandbox: recipient.sandbox !== null,
-          ...routeKeyIn(recipient),
-          dueAt: recipient.dueAt,
-        });
-        return;
-      }
-      fresh.push({
-        id: row.id,
-        epoch,
-        queueId: row.queueId,
-        messageSeq: stored.seq,
-        messageId: message.id,
-        senderDomain: message.domain,
-        lane: message.lane,
-        address: recipient.address,
-        recipientDomain: recipient.domain,
-        kind: recipient.kind,
-        attempts: 0,
-        createdAt: message.createdAt,
-        expiresAt: message.expiresAt,
-        size: message.content.length,
-        bodyOffset: message.bodyOffset,
-        needsSmtpUtf8: message.needsSmtpUtf8,
-        eightBit: message.eightBit,
-        sandbox: recipient.sandbox,
-        ...routeKeyIn(recipient),
-        ...(message.nullSender === true ? { nullSender: true as const } : {}),
-        mayBeDuplicate: false,
-        firstDeferredAt: null,
-        lastDeferredEventAt: null,
-        lastReply: null,
-        lastCategory: null,
-        ...(message.places === undefined
-          ? {}
-          : { personal: true, listUnsubscribe: respectsOptOuts(message.places) }),
-      });
+      if (recipient.state === 'sending')
+        fresh.push(leasedRow(message, recipient, stored.seq, row.id, row.queueId, epoch));
+      else if (recipient.state === 'queued') stays.push(waitingRow(message, recipient, row.queueId));
     });
     if (fresh.length > 0) queue.admit(fresh, message.content, room);
     else queue.unreserve(room);
     if (stays.length > 0) queue.stored(stays);
   }
+}
+
+/** A recipient that was inserted as leased to `epoch`. */
+function leasedRow(
+  message: NewMessage,
+  recipient: NewRecipient,
+  messageSeq: number,
+  id: number,
+  queueId: number,
+  epoch: number,
+): ClaimedDelivery {
+  return {
+    id,
+    epoch,
+    queueId,
+    messageSeq,
+    messageId: message.id,
+    senderDomain: message.domain,
+    lane: message.lane,
+    address: recipient.address,
+    recipientDomain: recipient.domain,
+    kind: recipient.kind,
+    attempts: 0,
+    createdAt: message.createdAt,
+    expiresAt: message.expiresAt,
+    size: message.content.length,
+    bodyOffset: message.bodyOffset,
+    needsSmtpUtf8: message.needsSmtpUtf8,
+    eightBit: message.eightBit,
+    sandbox: recipient.sandbox,
+    ...routeKeyIn(recipient),
+    ...(message.nullSender === true ? { nullSender: true as const } : {}),
+    mayBeDuplicate: false,
+    firstDeferredAt: null,
+    lastDeferredEventAt: null,
+    lastReply: null,
+    lastCategory: null,
+    ...(message.places === undefined
+      ? {}
+      : { personal: true, listUnsubscribe: respectsOptOuts(message.places) }),
+  };
+}
+
+/** One that waits in the store. */
+function waitingRow(message: NewMessage, recipient: NewRecipient, queueId: number): StoredRow {
+  return {
+    queueId,
+    lane: message.lane,
+    senderDomain: message.domain,
+    recipientDomain: recipient.domain,
+    sandbox: recipient.sandbox !== null,
+    ...routeKeyIn(recipient),
+    dueAt: recipient.dueAt,
+  };
 }
 
 /** Absent for nearly all mail. */
