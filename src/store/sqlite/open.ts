@@ -4,17 +4,15 @@
  * refuses files that it must not change (StoreRefused); afterwards a full or failing disk makes calls reject with
  * StoreUnavailable until a write or the probe, about once a second, succeeds.
  */
-import { createAskerLine } from '../../lib/asker-line.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { createSignal } from '../../lib/signal.ts';
 import { createTurns } from '../../lib/turns.ts';
-import { askerOf } from '../shared/asker.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
 import type { OperationName, ParamsOf, ResultOf } from '../shared/operation.ts';
 import { createSuppressionFilter } from '../shared/suppression-filter.ts';
 import { refuseTransferred } from '../shared/transfer-mark.ts';
-import { KeyTaken, type Store, type StoreLog, StoreUnavailable } from '../store.ts';
+import { type Store, type StoreLog, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import { copyBeforeMigration } from './before-migration.ts';
 import { transferMarkOf } from './copy.ts';
@@ -26,18 +24,16 @@ import { countOf } from './engine/operation.ts';
 import type {
   Answer,
   FailStoreWrites,
-  ReadCall,
   ReaderData,
   ReaderReplies,
-  ReaderReply,
   ReaderRequest,
   WriteCall,
   WriterData,
   WriterReply,
   WriterRequest,
 } from './engine/protocol.ts';
-import { createReadGroups } from './engine/read-groups.ts';
 import { openReader } from './engine/reader-work.ts';
+import { createReaders, settleWith } from './engine/readers.ts';
 import { createThread } from './engine/thread.ts';
 import { openWriter } from './engine/writer-work.ts';
 import { READS, type ReadName, WRITES, type WriteName } from './operations.ts';
@@ -50,13 +46,6 @@ const PATIENT_ROWS = 64;
 /** About 30 ms of the writer. */
 const MAX_BATCH_ROWS = 1000;
 const PROBE_EVERY_MS = 1000;
-/** Steps of searches that the reader has: one is made while the next waits in its port. */
-const SEARCHES_AT_ONCE = 2;
-/** How long after reads that failed, because the file or its disk is bad, nothing is accepted or sent. */
-const UNREADABLE_MS = 60_000;
-/** So many in a row: one bad page must not stop all other mail. */
-const UNREADABLE_READS = 20;
-
 export interface SqliteStoreOptions {
   /** Database file; its folder must exist. */
   path: string;
@@ -153,23 +142,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
           new URL('./engine/reader-thread.ts', import.meta.url),
           readerData,
         );
-  // One reader does everything until a read meets a running search; from then on a second one runs the searches. A
-  // thread needs about 15 MiB, and a server with little to do never needs the second one.
-  const searcher = makeReader();
-  const reader = makeReader();
-  const searches = createReadGroups(searcher);
-  const quick = createReadGroups(reader);
-  /** Of the steps of searches. */
-  const searchLine = createAskerLine(SEARCHES_AT_ONCE);
-  let searching = 0;
-  let apart = false;
-  // It starts at the same time as the writer; if it fails, the first read reports it.
-  searcher.start().catch(() => {});
+  const readers = createReaders({ clock, log, thread: makeReader });
   try {
     await writer.start();
     await lock.share();
   } catch (error) {
-    await Promise.all([searcher.close({ kind: 'close' }), writer.close({ kind: 'close' })]);
+    await Promise.all([readers.close(), writer.close({ kind: 'close' })]);
     lock.release();
     throw error;
   }
@@ -177,9 +155,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const captured = createCaptureTeller();
   const suppressions = createSignal<readonly SuppressionChange[]>();
   let trouble: string | null = null;
-  /** Reads that failed because of the file or its disk, since the last one that did not. */
-  let failedReads = 0;
-  let readTrouble: { reason: string; atMs: number } | null = null;
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
   let answeredMs = 0;
@@ -208,23 +183,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     trouble = null;
     probeTimer?.cancel();
     probeTimer = null;
-  }
-
-  function noteRead(reply: Exclude<ReaderReply, { kind: 'more' }>): void {
-    if (reply.kind !== 'unavailable' || reply.lasting !== true) {
-      failedReads = 0;
-      return;
-    }
-    failedReads += 1;
-    if (failedReads === 1) log('error', 'a part of the store cannot be read', { reason: reply.reason });
-    if (failedReads < UNREADABLE_READS) return;
-    if (unreadable() === null) log('error', 'the store cannot be read', { reason: reply.reason });
-    readTrouble = { reason: reply.reason, atMs: clock.monotonicMs() };
-  }
-
-  function unreadable(): string | null {
-    if (readTrouble === null || clock.monotonicMs() - readTrouble.atMs > UNREADABLE_MS) return null;
-    return readTrouble.reason;
   }
 
   async function probe(): Promise<void> {
@@ -304,27 +262,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
   function read<Name extends ReadName>(name: Name, params: ParamsOf<Name>): Promise<ResultOf<Name>> {
     if (closing !== null) return Promise.reject(new StoreUnavailable('The store is closed'));
-    const { promise, resolve, reject } = Promise.withResolvers<ResultOf<Name>>();
-    const call = { name, params } as ReadCall;
-    const { search = false } = READS[name].options;
-    if (search) {
-      searching += 1;
-      const ended = (): void => {
-        searching -= 1;
-      };
-      promise.then(ended, ended);
-    } else apart ||= searching > 0;
-    const by = apart && !search ? quick : searches;
-    const inTurn = (ask: () => Promise<ReaderReply>) => (search ? searchLine(askerOf(params), ask) : ask());
-    const answered = (reply: ReaderReply): void => {
-      if (reply.kind === 'more') inTurn(() => by.goOn(reply.read)).then(answered, reject);
-      else {
-        noteRead(reply);
-        settleWith(reply, resolve, reject);
-      }
-    };
-    inTurn(() => by.read(call, search)).then(answered, reject);
-    return promise;
+    return readers.read(name, params);
   }
 
   /**
@@ -362,7 +300,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     await large;
     await group.drain();
     // Readers first: the last connection to close copies the journal into the database.
-    await Promise.all([reader.close({ kind: 'close' }), searcher.close({ kind: 'close' })]);
+    await readers.close();
     await writer.close({ kind: 'close' });
     lock.release();
     log('info', 'the store is closed', { path });
@@ -377,7 +315,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   log('info', 'the store is open', { path });
   return {
     writable() {
-      const reason = lost ?? trouble ?? unreadable();
+      const reason = lost ?? trouble ?? readers.unreadable();
       return reason === null ? { ok: true } : { ok: false, reason };
     },
     close() {
@@ -400,16 +338,4 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     recordReturn: (params) => suppress(() => write('recordReturn', params)),
     unsubscribe: (params) => suppress(() => write('unsubscribe', params)),
   };
-}
-
-function settleWith<Result>(
-  answer: Answer,
-  resolve: (value: Result) => void,
-  reject: (error: unknown) => void,
-): void {
-  if (answer.kind === 'value') resolve(answer.value as Result);
-  else if (answer.kind === 'held') reject(new KeyTaken(answer.held));
-  else if (answer.kind === 'unavailable')
-    reject(new StoreUnavailable(`The store cannot work: ${answer.reason}`));
-  else reject(answer.error);
 }
