@@ -1,5 +1,6 @@
 /** What operations that both engines have in common work on (`../../shared/operation.ts`), over a connection. */
-import type { Db as SharedDb } from '../../shared/operation.ts';
+import type { Ranges, Db as SharedDb } from '../../shared/operation.ts';
+import type { ColumnValue } from '../../shared/record.ts';
 import { awaited } from '../../shared/work.ts';
 import { int2s, int8s, texts } from './arrays.ts';
 import type { Db, Value } from './db.ts';
@@ -12,8 +13,8 @@ import { findNameIds, isId, type Shared } from './session.ts';
 export function sharedDb(db: Db, { horizon, captureHorizon }: Horizons): SharedDb {
   return {
     engine: 'postgres',
-    get: <Found>(sql: string, ...values: Values) => awaited(db.get<Found>(sql, ...values)),
-    all: <Found>(sql: string, ...values: Values) => awaited(db.all<Found>(sql, ...values)),
+    get: <Found>(sql: string, ...values: ColumnValue[]) => awaited(db.get<Found>(sql, ...values)),
+    all: <Found>(sql: string, ...values: ColumnValue[]) => awaited(db.all<Found>(sql, ...values)),
     run: (sql, ...values) => awaited(db.run(sql, ...values)),
     insert: (table, row, conflict) => awaited(db.insert(table, valuesOf(row), conflict)),
     insertId: (table, column, row) => awaited(db.insertId(table, column, valuesOf(row))),
@@ -57,7 +58,5 @@ export function sharedDb(db: Db, { horizon, captureHorizon }: Horizons): SharedD
 }
 
 type Horizons = Pick<Shared, 'horizon' | 'captureHorizon'>;
-type Values = Parameters<SharedDb['run']> extends [string, ...infer Rest] ? Rest : never;
-type Ranges = Parameters<SharedDb['merged']>[0];
 
 const valuesOf = (row: object) => row as Readonly<Record<string, Value>>;

@@ -1,5 +1,6 @@
 /** What operations that both engines have in common work on (`../../shared/operation.ts`), over a connection. */
-import type { Db } from '../../shared/operation.ts';
+import type { Db, Ranges } from '../../shared/operation.ts';
+import type { ColumnValue } from '../../shared/record.ts';
 import { done } from '../../shared/work.ts';
 import type { Connection } from './connection.ts';
 import { createSharedFilter } from './filter.ts';
@@ -10,8 +11,8 @@ import { domainIdsIn, findNameIds, idBytes } from './session.ts';
 export function sharedDb(db: Connection): Db {
   return {
     engine: 'sqlite',
-    get: <Found>(sql: string, ...values: Values) => done(db.get<Found>(sql, ...values)),
-    all: <Found>(sql: string, ...values: Values) => done(db.all<Found>(sql, ...values)),
+    get: <Found>(sql: string, ...values: ColumnValue[]) => done(db.get<Found>(sql, ...values)),
+    all: <Found>(sql: string, ...values: ColumnValue[]) => done(db.all<Found>(sql, ...values)),
     run: (sql, ...values) => done(db.run(sql, ...values).changes),
     insert: (table, row, conflict) => done(db.insert(table, row, conflict).changes),
     insertId: (table, _, row) => done(db.insert(table, row).lastId),
@@ -43,9 +44,6 @@ export function sharedDb(db: Connection): Db {
     },
   };
 }
-
-type Values = Parameters<Db['run']> extends [string, ...infer Rest] ? Rest : never;
-type Ranges = Parameters<Db['merged']>[0];
 
 /** In JSON a text would end at NUL, and a lone surrogate is none. As in PostgreSQL, both are replaced. */
 function storable(value: unknown): unknown {
