@@ -131,7 +131,7 @@ export async function call<Answer>(method: Method, path: string, options: CallOp
 }
 
 /** What embeds, overrides or isolates a direction (Unicode, UAX #9): it shows texts in another order than they were written in. */
-const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
+export const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
 /** Contents of mail, which stand alone. */
 const CONTENTS: ReadonlySet<string> = new Set(['HTMLContent', 'PlainContent']);
 

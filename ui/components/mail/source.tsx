@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { CopyButton } from '../copy.tsx';
 import { PaneNotYet } from '../page.tsx';
-import { drawable, MOST_DRAWN } from './drawable.ts';
+import { drawableSource, MOST_DRAWN } from './drawable.ts';
 
 /** `id` names the file that is downloaded from `url`. */
 export function Source({
@@ -19,7 +19,7 @@ export function Source({
     queryFn: ({ signal }) => read(id, signal),
   });
   if (data === undefined) return <PaneNotYet error={error} onAgain={() => void refetch()} />;
-  const { lines, body } = splitSource(drawable(data));
+  const { lines, body } = splitSource(drawableSource(data));
   return (
     <div className="p-4">
       <div className="mb-2 flex flex-wrap items-center gap-2">
