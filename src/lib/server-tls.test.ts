@@ -3,6 +3,7 @@ import { Duplex, duplexPair } from 'node:stream';
 import { connect, createSecureContext } from 'node:tls';
 import { expect, it, vi } from 'vitest';
 import { createTestCa } from '../../test/fakes/test-certificates.ts';
+import { systemClock } from './clock.ts';
 import { beginTls, onFirstOctet } from './server-tls.ts';
 import { nextTurn } from './turns.ts';
 
@@ -23,6 +24,7 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)('reads each message of %s in its turn',
   let isSecure = false;
   const server = beginTls(
     far as Socket,
+    systemClock,
     { secureContext },
     (work) => void waiting.push(work),
     () => {
@@ -56,21 +58,30 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)('reads each message of %s in its turn',
   client.destroy();
 });
 
-it('reads what comes at once in pieces of 16 KiB, each in its turn, and little of it ahead', async () => {
+it('reads what comes at once in pieces of 16 KiB, smaller ones where they take long, and little of it ahead', async () => {
   const secureContext = createSecureContext(createTestCa().issue({ names: ['mail.test'] }));
   const [near, far] = duplexPair();
   let turns = 0;
   let got = 0;
+  let nowMs = 0;
+  let msPerRecord = 0;
   let isSecure = false;
   const turn = (work: () => void) => {
     turns += 1;
     work();
   };
-  const server = beginTls(far as Socket, { secureContext, highWaterMark: 1024 }, turn, () => {
-    isSecure = true;
-  });
+  const server = beginTls(
+    far as Socket,
+    { monotonicMs: () => nowMs },
+    { secureContext, highWaterMark: 1024 },
+    turn,
+    () => {
+      isSecure = true;
+    },
+  );
   server.on('data', ({ length }) => {
     got += length;
+    nowMs += msPerRecord;
   });
   const held: Buffer[] = [];
   const carrier = new Duplex({
@@ -100,6 +111,14 @@ it('reads what comes at once in pieces of 16 KiB, each in its turn, and little o
   expect(server.readableLength).toBeLessThan(2000);
   server.resume();
   await expect.poll(() => got).toBe(62_500);
+
+  turns = 0;
+  msPerRecord = 0.1;
+  held.length = 0;
+  for (let i = 0; i < 2_500; i++) await new Promise((resolve) => void client.write('x', resolve));
+  near.write(Buffer.concat(held));
+  await expect.poll(() => got).toBe(65_000);
+  expect(turns).toBeGreaterThan(50);
   server.destroy();
 });
 
@@ -109,6 +128,7 @@ it('closes a connection after a broken record', async () => {
   const fault = vi.fn<(error: Error) => void>();
   const server = beginTls(
     far as Socket,
+    systemClock,
     { secureContext },
     (work) => work(),
     () => near.write('EHLO a.test\r\n'),
@@ -134,7 +154,7 @@ it.each(['request', 'end of the handshake'])(
         else work();
         isBusy ||= from !== 'request';
       };
-      const inner = beginTls(plain, { secureContext }, turn, () => {
+      const inner = beginTls(plain, systemClock, { secureContext }, turn, () => {
         isBusy = true;
         isSecure = true;
         inner.on('data', (data) => {

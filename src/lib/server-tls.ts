@@ -5,13 +5,19 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket, type TLSSocketOptions } from 'node:tls';
+import type { Clock } from './clock.ts';
 import { streamOver } from './stream-over.ts';
 
 /** The first octet of a connection that begins with TLS (RFC 8446 §5.1). */
 export const TLS_HANDSHAKE = 0x16;
 
-/** What TLS reads at once. Changes of keys, of 26 octets each, cost 10 to 25 µs. */
+/**
+ * What TLS reads at once: as much as takes this time, judged by the piece before. Changes of keys, of 26 octets each, cost 10 to
+ * 25 µs, and so do other small records; 16 KiB of a usual connection are read in a part of that time.
+ */
 const MAX_PIECE_BYTES = 16 * 1024;
+const MIN_PIECE_BYTES = 512;
+const PIECE_MS = 1;
 
 /**
  * Calls back once, with the first octet. The socket can be read from its beginning then. One that ends or is destroyed before is
@@ -39,21 +45,27 @@ export function onFirstOctet(socket: Duplex, then: (first: number) => void): voi
  */
 export function beginTls(
   plain: Socket,
+  clock: Pick<Clock, 'monotonicMs'>,
   options: TLSSocketOptions & { highWaterMark?: number },
   turn: (work: () => void) => void,
   secured: (socket: TLSSocket) => void,
 ): TLSSocket {
+  let pieceBytes = MAX_PIECE_BYTES;
   const stream = streamOver(plain, (received) => {
     let chunk = received;
-    if (chunk !== null && chunk.length > MAX_PIECE_BYTES) {
+    if (chunk !== null && chunk.length > pieceBytes) {
       plain.pause();
-      plain.unshift(chunk.subarray(MAX_PIECE_BYTES));
-      chunk = chunk.subarray(0, MAX_PIECE_BYTES);
+      plain.unshift(chunk.subarray(pieceBytes));
+      chunk = chunk.subarray(0, pieceBytes);
     }
     let isTaken = false;
     turn(() => {
       isTaken = true;
+      const beganMs = clock.monotonicMs();
       if (!stream.destroyed && !stream.push(chunk)) plain.pause();
+      if (chunk === null) return;
+      const octetsInTime = (chunk.length * PIECE_MS) / (clock.monotonicMs() - beganMs);
+      pieceBytes = Math.floor(Math.min(Math.max(octetsInTime, MIN_PIECE_BYTES), MAX_PIECE_BYTES));
     });
     // It is resumed when the stream asks for more.
     if (!isTaken) plain.pause();

@@ -62,7 +62,7 @@ export function handshake(
       resolve(null);
     });
     const take = (work: () => void) => (isDone ? turn : handshakeTurn)(work);
-    const socket = beginTls(plain, { secureContext, highWaterMark: MAX_AHEAD_BYTES }, take, () => {
+    const socket = beginTls(plain, clock, { secureContext, highWaterMark: MAX_AHEAD_BYTES }, take, () => {
       isDone = true;
       timer.cancel();
       silent.cancel();

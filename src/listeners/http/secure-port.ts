@@ -123,7 +123,7 @@ export function createSecurePort(
       else deps.limit.shake(address, work);
     };
     // Half-open connections are allowed, so one whose client leaves during the handshake would stay until its time is over.
-    const inner = beginTls(socket, { secureContext, ALPNProtocols: PROTOCOLS }, turn, () => {
+    const inner = beginTls(socket, clock, { secureContext, ALPNProtocols: PROTOCOLS }, turn, () => {
       isSecured = true;
       timer.cancel();
       // Only a tls.Server clears this timeout, and HTTP/2 would wait for it.
