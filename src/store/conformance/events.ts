@@ -8,6 +8,7 @@ import {
   createWebhook,
   event,
   everyEvent,
+  HOUR,
   kindsOf,
   message,
   only,
@@ -277,6 +278,25 @@ export function describeEvents({ store }: Suite): void {
       const from = { at: T0 + 4, seq: 0 };
       const { events: later } = await store.findEvents(everyEvent({ newestFirst: true, from, limit: 10 }));
       expect(later.map((one) => one.at - T0)).toEqual([3, 2, 1, 0]);
+    });
+
+    it('goes to the time that is asked for, also in very many domains', async () => {
+      const DAYS = 10;
+      const events = Array.from({ length: DAYS * 150 }, (_, i) => ({
+        ...event('opened', T0 + Math.floor(i / 150) * 24 * HOUR + (i % 150)),
+        domain: `d${i % 150}.example`,
+        deliveryId: null,
+      }));
+      await store.appendEvents({ events });
+      const range = { since: T0 + 4 * 24 * HOUR, until: T0 + 5 * 24 * HOUR };
+      for (const order of [
+        { newestFirst: true },
+        { newestFirst: false },
+        { newestFirst: false, afterSeq: 0 },
+      ]) {
+        const page = await store.findEvents({ ...range, ...order, look: 600, limit: 1_000 });
+        expect([page.events.length, page.next]).toEqual([150, null]);
+      }
     });
   });
 }
