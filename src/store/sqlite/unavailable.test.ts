@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   commitOne,
@@ -128,6 +128,21 @@ describe('a store that cannot write', () => {
       expect(await messagesOf(store, { limit: 10 })).toHaveLength(2);
     },
   );
+
+  it('cannot work while it is not seen whether its file is still there, and says why', async () => {
+    await open({});
+    const file = folder.file('store.db');
+    renameSync(file, `${file}.away`);
+    symlinkSync(file, file);
+    await expect(commitOne(store)).rejects.toThrow(StoreUnavailable);
+    expect(store.writable()).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('look at its folder'),
+    });
+    renameSync(`${file}.away`, file);
+    await commitOne(store);
+    expect(store.writable()).toEqual({ ok: true });
+  });
 
   it('says that nothing of what is stored can be read, for a minute after the last such read', async () => {
     await open({});

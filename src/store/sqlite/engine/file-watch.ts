@@ -4,7 +4,7 @@
  * read while pages change (`-shm`), and a second server would start (`-lock`).
  */
 import { statSync } from 'node:fs';
-import { movedError } from './sqlite-errors.ts';
+import { movedError, outOfReachError } from './sqlite-errors.ts';
 
 /** To be called before each transaction; throws an error that means "cannot work now". The database is open. */
 export function createFileWatch(path: string): () => void {
@@ -23,5 +23,9 @@ export function createFileWatch(path: string): () => void {
 }
 
 function inodeOf(file: string): bigint | null {
-  return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+  try {
+    return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+  } catch (cause) {
+    throw outOfReachError(file, cause as NodeJS.ErrnoException);
+  }
 }

@@ -4,6 +4,7 @@
  */
 
 import { filesUsedUp } from '../../../lib/open-files.ts';
+import { whyNot } from '../../../lib/why-not.ts';
 
 /** Primary result codes (sqlite.org/rescode.html) after which the same call may succeed later. */
 const UNAVAILABLE: Readonly<Record<number, string>> = {
@@ -74,6 +75,15 @@ export function movedError(path: string, isDatabase: boolean): Error {
   return Object.assign(new Error(`${path} was removed or replaced; move it back, or ${fix}`), {
     errcode: CANNOT_OPEN,
   });
+}
+
+/** The error for a file of the database of which it cannot be seen whether it is still the open one. */
+export function outOfReachError(path: string, cause: NodeJS.ErrnoException): Error {
+  const fix =
+    cause.code === 'EACCES'
+      ? 'give the folders above it back to the user that runs postrider (chown), or let this user enter them (chmod u+x)'
+      : 'look at its folder and its disk (journalctl -k)';
+  return Object.assign(new Error(`${path}: ${whyNot(cause)}; ${fix}`), { errcode: CANNOT_OPEN, cause });
 }
 
 /** The error of SQLite when another connection has the lock. */
