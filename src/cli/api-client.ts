@@ -378,13 +378,13 @@ function workedAlone(folder: string): string {
   return `(no server runs on ${folder}; the command opened its database directly, with the settings of serve: a development server takes more, so start it first)`;
 }
 
-/** What `/readyz` of the same server says is wrong: one sentence a check; where to look if it says nothing. */
+/** What `/readyz` of the same server says is wrong: a line for each check; where to look if it says nothing. */
 async function failingChecks(url: string): Promise<string> {
   const look = 'See its log and /readyz; check first whether its disk is full';
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(READY_MS) });
     const { Checks } = (await answer.json()) as { Checks: { Name: string; Ok: boolean; Detail: string }[] };
-    const failing = Checks.filter(({ Ok }) => !Ok).map(
+    const failing = Checks.filter(({ Ok, Detail }) => !Ok || Detail !== '').map(
       ({ Name, Detail }) => `\n  ${printable(Name)}: ${printable(Detail)}`,
     );
     return failing.length === 0 ? look : `What fails there (/readyz):${failing.join('')}`;

@@ -142,7 +142,16 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
           new URL('./engine/reader-thread.ts', import.meta.url),
           readerData,
         );
-  const readers = createReaders({ clock, log, thread: makeReader });
+  /** Until the end of the process: reads and writes of other pages succeed. */
+  let damage: string | null = null;
+  const readers = createReaders({
+    clock,
+    log,
+    thread: makeReader,
+    onDamage(reason) {
+      damage = reason;
+    },
+  });
   try {
     await writer.start();
     await lock.share();
@@ -199,7 +208,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       const count = request.kind === 'batch' ? request.calls.length : 1;
       const answer: Answer =
         error instanceof StoreUnavailable
-          ? { kind: 'unavailable', reason: error.message }
+          ? { kind: 'unavailable', reason: error.message, lasting: false, damaged: false }
           : { kind: 'thrown', error };
       return Array.from({ length: count }, () => answer);
     }
@@ -215,6 +224,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     answeredMs = clock.monotonicMs();
     options.onCommit?.(answeredMs - waitedUntil);
     const failed = answers.find((answer) => answer.kind === 'unavailable');
+    if (failed?.damaged) damage = failed.reason;
     if (failed !== undefined) noteTrouble(failed.reason);
     else if (answers.some((answer) => answer.kind === 'value')) noteSuccess();
     for (const answer of answers) {
@@ -316,7 +326,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return {
     writable() {
       const reason = lost ?? trouble ?? readers.unreadable();
-      return reason === null ? { ok: true } : { ok: false, reason };
+      if (reason !== null) return { ok: false, reason };
+      return { ok: true, ...(damage === null ? {} : { damage }) };
     },
     close() {
       closing ??= close();

@@ -9,7 +9,7 @@ import { WRITES, type WriteName } from '../operations.ts';
 import { runKeyed } from './keyed.ts';
 import type { Answer, FailStoreWrites, WriteCall } from './protocol.ts';
 import type { Session } from './session.ts';
-import { busyError, isIoError, simulatedFailure, unavailableReason } from './sqlite-errors.ts';
+import { busyError, failedAnswer, isIoError, simulatedFailure } from './sqlite-errors.ts';
 
 const PROBE_BYTES = 65_536;
 
@@ -110,9 +110,8 @@ export function createBatchRunner(
     try {
       return transact(calls, synced);
     } catch (error) {
-      const reason = unavailableReason(error);
-      if (reason !== null) return calls.map(() => ({ kind: 'unavailable', reason }));
-      if (calls.length === 1) return [{ kind: 'thrown', error }];
+      const answer = failedAnswer(error);
+      if (answer.kind === 'unavailable' || calls.length === 1) return calls.map(() => answer);
       return calls.flatMap((call) => run([call], synced));
     }
   }
@@ -128,8 +127,7 @@ export function createBatchRunner(
       return { kind: 'value', value: undefined };
     } catch (error) {
       undo(error);
-      const reason = unavailableReason(error);
-      return reason === null ? { kind: 'thrown', error } : { kind: 'unavailable', reason };
+      return failedAnswer(error);
     }
   }
 

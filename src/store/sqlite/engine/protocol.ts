@@ -43,8 +43,8 @@ export type Answer =
     }
   /** Its idempotency key is taken; nothing was done. */
   | { kind: 'held'; held: KeyHeld }
-  /** The engine cannot work now. `lasting`: the same read would fail again. */
-  | { kind: 'unavailable'; reason: string; lasting?: true }
+  /** The engine cannot work now. `lasting`: the same read would fail again. `damaged`: as far as SQLite can tell. */
+  | { kind: 'unavailable'; reason: string; lasting: boolean; damaged: boolean }
   /** A bug, or a constraint of the database that the caller violated. */
   | { kind: 'thrown'; error: unknown };
 

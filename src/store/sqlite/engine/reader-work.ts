@@ -9,7 +9,7 @@ import { READS, type ReadName } from '../operations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { Steps } from './operation.ts';
 import type { ReaderData, ReaderReplies, ReaderReply, ReaderRequest } from './protocol.ts';
-import { isLasting, unavailableReason } from './sqlite-errors.ts';
+import { failedAnswer } from './sqlite-errors.ts';
 import type { Work } from './writer-work.ts';
 
 export type ReaderAsk = Exclude<ReaderRequest, { kind: 'close' }>;
@@ -59,10 +59,7 @@ export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk
       return found;
     } catch (error) {
       if (opened?.inTransaction() === true) opened.exec('ROLLBACK');
-      const reason = unavailableReason(error);
-      return reason === null
-        ? { kind: 'thrown', error }
-        : { kind: 'unavailable', reason, ...(isLasting(error) ? { lasting: true } : {}) };
+      return failedAnswer(error);
     }
   }
 
@@ -74,7 +71,8 @@ export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk
 
   function step(read: number, steps: Steps<Result> | undefined): ReaderReply {
     underWay.delete(read);
-    if (steps === undefined) return { kind: 'unavailable', reason: 'the reader was started anew' };
+    if (steps === undefined)
+      return { kind: 'unavailable', reason: 'the reader was started anew', lasting: false, damaged: false };
     const { done, value } = steps.next();
     if (done === true) return { kind: 'value', value };
     underWay.set(read, steps);

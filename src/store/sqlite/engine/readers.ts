@@ -33,6 +33,8 @@ export function createReaders(deps: {
   clock: Clock;
   log: StoreLog;
   thread(): Thread<ReaderRequest, ReaderReplies>;
+  /** A read met damaged pages. */
+  onDamage(reason: string): void;
 }): Readers {
   const { clock, log } = deps;
   const searcher = deps.thread();
@@ -79,10 +81,11 @@ export function createReaders(deps: {
   };
 
   function note(reply: Exclude<ReaderReply, { kind: 'more' }>): void {
-    if (reply.kind !== 'unavailable' || reply.lasting !== true) {
+    if (reply.kind !== 'unavailable' || !reply.lasting) {
       failedReads = 0;
       return;
     }
+    if (reply.damaged) deps.onDamage(reply.reason);
     failedReads += 1;
     if (failedReads === 1) log('error', 'a part of the store cannot be read', { reason: reply.reason });
     if (failedReads < UNREADABLE_READS) return;

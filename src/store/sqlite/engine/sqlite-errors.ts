@@ -5,6 +5,7 @@
 
 import { filesUsedUp } from '../../../lib/open-files.ts';
 import { whyNot } from '../../../lib/why-not.ts';
+import type { Answer } from './protocol.ts';
 
 /** Primary result codes (sqlite.org/rescode.html) after which the same call may succeed later. */
 const UNAVAILABLE: Readonly<Record<number, string>> = {
@@ -17,6 +18,15 @@ const UNAVAILABLE: Readonly<Record<number, string>> = {
   13: 'the disk is full',
   14: 'a database file cannot be opened',
   26: 'the database is damaged',
+};
+
+/** Where the words do not say it. */
+const FIXES: Readonly<Record<number, string>> = {
+  8: 'see whether its disk was mounted so, and whose the files are',
+  10: 'see the log of the system (journalctl -k)',
+  11: 'see the log of the system for errors of the disk (journalctl -k), otherwise restore a backup',
+  13: 'make room on it',
+  26: 'restore a backup',
 };
 
 const CORRUPT = 11;
@@ -38,7 +48,16 @@ export function unavailableReason(error: unknown): string | null {
   const words = code === null ? undefined : UNAVAILABLE[code];
   if (words === undefined || !(error instanceof Error)) return null;
   const why = code === CANNOT_OPEN ? filesUsedUp() : null;
-  return `${words} (${why ?? error.message})`;
+  const fix = FIXES[code ?? 0];
+  return `${words} (${why ?? error.message})${fix === undefined ? '' : `; ${fix}`}`;
+}
+
+/** The answer to an operation that failed. */
+export function failedAnswer(error: unknown): Answer {
+  const reason = unavailableReason(error);
+  return reason === null
+    ? { kind: 'thrown', error }
+    : { kind: 'unavailable', reason, lasting: isLasting(error), damaged: isCorruption(error) };
 }
 
 /** Whether the file itself is bad. */
@@ -48,7 +67,7 @@ export function isCorruption(error: unknown): boolean {
 }
 
 /** Whether the same call fails again: the disk or the file is bad. */
-export function isLasting(error: unknown): boolean {
+function isLasting(error: unknown): boolean {
   return isIoError(error) || isCorruption(error);
 }
 
