@@ -8,6 +8,7 @@ it.each([
   ['ENOENT', 'there is no such file or folder'],
   ['EACCES', 'permission denied'],
   ['ENOSPC', 'the disk is full (df -h, df -i)'],
+  ['EIO', 'the disk reports errors'],
 ])('names the file and why for %s', (code, why) => {
   const stderr = new PassThrough();
   const cause = Object.assign(new Error(`${code}: words of Node, open '/srv/b1.part'`), {

@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
+  EIO: 'the disk reports errors',
   EISDIR: 'it is a folder',
   ENOTDIR: 'part of the path is a file, not a folder',
   EEXIST: 'it exists already',

@@ -13,7 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Clock, keepProcess, sleep } from '../../../lib/clock.ts';
 import { whyNot } from '../../../lib/why-not.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
-import { sqliteCode } from './sqlite-errors.ts';
+import { sqliteCode, unavailableReason } from './sqlite-errors.ts';
 
 const BUSY = 5;
 const READ_ONLY = 8;
@@ -116,7 +116,10 @@ function open(path: string, take: (db: DatabaseSync) => void): DatabaseSync | nu
     // SQLite says neither which file, nor why; of a folder that nothing can be made in, that the database is read-only.
     const code = sqliteCode(error);
     if (code === CANNOT_OPEN || code === READ_ONLY) makePrivate(`${file}-journal`);
-    const why = code === FULL ? `the disk is full (df -h, df -i); ${MAKE_ROOM}` : whyNot(error);
+    const why =
+      code === FULL
+        ? `the disk is full (df -h, df -i); ${MAKE_ROOM}`
+        : (unavailableReason(error) ?? whyNot(error));
     throw new StoreRefused('inaccessible', `${file} cannot be locked: ${why}`, { cause: error });
   }
 }
@@ -150,9 +153,11 @@ function notOpened(path: string, error: unknown): StoreRefused {
       ? `make the folder ${folder}, owned by the user that runs postrider`
       : code === 'EROFS'
         ? 'mount it read-write (ReadWritePaths= in a systemd unit), or choose another folder with --data'
-        : code === 'ENOSPC' || code === 'EDQUOT'
-          ? MAKE_ROOM
-          : `give ${existsSync(path) ? 'it' : `the folder ${folder}`} to the user that runs postrider (chown), run as the user that owns it, or choose another folder with --data`;
+        : code === 'EIO'
+          ? 'see the log of the system (journalctl -k)'
+          : code === 'ENOSPC' || code === 'EDQUOT'
+            ? MAKE_ROOM
+            : `give ${existsSync(path) ? 'it' : `the folder ${folder}`} to the user that runs postrider (chown), run as the user that owns it, or choose another folder with --data`;
   return new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
     cause: error,
   });
