@@ -3,10 +3,13 @@
  * line where the running server listens. Files with secrets have mode 0600, the folder 0700.
  */
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from './lib/clock.ts';
 import { DATA_FILES, isBeingRestored, makeFolder, noteOfThisProcess, RESTORING } from './lib/data-files.ts';
+import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
+import { createRounds } from './lib/rounds.ts';
 import { writeWhole } from './lib/whole-file.ts';
 import { StoreRefused } from './store/shared/refusal.ts';
 
@@ -24,18 +27,34 @@ export interface DataFolder {
   readonly nodeId: string;
   /** Keeps the token in `admin-token`: `choose` gets the stored token or null, and returns the one to store. */
   adminToken(choose: (existing: string | null) => Promise<string>): Promise<string>;
-  /** Writes to `server.json` where the server listens. */
+  /**
+   * Writes to `server.json` where the server listens. Until `withdraw`, files of this folder that go missing are written
+   * again: without them commands do not find the server, and without `secret-key` it never starts again.
+   */
   announce(url: string): Promise<void>;
   withdraw(): Promise<void>;
 }
 
-export async function openDataFolder(path: string, random: Random): Promise<DataFolder> {
+const LOOK_EVERY_MS = 10_000;
+
+export async function openDataFolder(
+  path: string,
+  random: Random,
+  { clock, log }: { clock: Clock; log: Pick<Logger, 'warn'> },
+): Promise<DataFolder> {
   makeFolder(path);
   if ((await readdir(path)).some((name) => isBeingRestored(name)))
     throw new StoreRefused(
       'unfit',
       `A restore into ${path} is not finished. If it was cut off, run it again; to start with nothing, remove the hidden files with ${RESTORING} in their names there.`,
     );
+  const { ino } = await stat(path);
+  /** The files that this process needs, with what is in them. */
+  const own = new Map<string, string>();
+  const rounds = createRounds({
+    ...{ clock, everyMs: LOOK_EVERY_MS, firstAfterMs: LOOK_EVERY_MS, work: putBack },
+    failed: (err) => log.warn({ err, folder: path }, 'the files of the data folder could not be looked at'),
+  });
   const nodeId = await kept(DATA_FILES.nodeId, () => Buffer.from(random.bytes(8)).toString('hex'));
   return {
     path,
@@ -58,11 +77,33 @@ export async function openDataFolder(path: string, random: Random): Promise<Data
       const existing = await readText(DATA_FILES.adminToken);
       const token = await choose(existing);
       if (token !== existing) await writePrivate(DATA_FILES.adminToken, `${token}\n`);
+      own.set(DATA_FILES.adminToken, `${token}\n`);
       return token;
     },
-    announce: (url) => writePrivate(DATA_FILES.server, `${JSON.stringify(noteOfThisProcess(url))}\n`),
-    withdraw: () => rm(join(path, DATA_FILES.server), { force: true }),
+    async announce(url) {
+      await writePrivate(DATA_FILES.server, `${JSON.stringify(noteOfThisProcess(url))}\n`);
+      await rounds.start();
+    },
+    async withdraw() {
+      await rounds.stop();
+      await rm(join(path, DATA_FILES.server), { force: true });
+    },
   };
+
+  async function putBack(): Promise<void> {
+    const now = await stat(path).catch(() => null);
+    // It was moved away; what is there now is another folder.
+    if (now?.ino !== ino) return;
+    for (const [name, text] of own) {
+      const size = await stat(join(path, name)).then((found) => found.size, sizeIfGone);
+      if (size > 0) continue;
+      await writePrivate(name, text);
+      log.warn(
+        { file: join(path, name) },
+        'a file of the data folder was gone or empty, and was written again',
+      );
+    }
+  }
 
   /** If there are sealed keys and no secret, the secret was lost, or is that of other nodes; a new one could decrypt nothing. */
   async function refuseLostSecret(isAnySealed: () => Promise<boolean>): Promise<void> {
@@ -75,7 +116,10 @@ export async function openDataFolder(path: string, random: Random): Promise<Data
 
   async function kept(name: string, make: () => string): Promise<string> {
     const existing = await readText(name);
-    if (existing !== null && existing !== '') return existing;
+    if (existing !== null && existing !== '') {
+      own.set(name, `${existing}\n`);
+      return existing;
+    }
     const made = make();
     await writePrivate(name, `${made}\n`);
     return made;
@@ -90,9 +134,15 @@ export async function openDataFolder(path: string, random: Random): Promise<Data
     }
   }
 
-  function writePrivate(name: string, text: string): Promise<void> {
-    return writeWhole(join(path, name), text, 0o600);
+  async function writePrivate(name: string, text: string): Promise<void> {
+    await writeWhole(join(path, name), text, 0o600);
+    own.set(name, text);
   }
+}
+
+function sizeIfGone(cause: NodeJS.ErrnoException): number {
+  if (cause.code === 'ENOENT') return 0;
+  throw cause;
 }
 
 /** The public name of a key: a part of its hash, so it can be stored with the data that the key encrypted. */

@@ -98,7 +98,7 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
     params.failpoints === undefined || params.kill === undefined
       ? NO_FAILPOINTS
       : createFailpoints(params.failpoints, params.kill);
-  const folder = await openDataFolder(config.data, random);
+  const folder = await openDataFolder(config.data, random, { clock, log: logs.service });
   const failed = Promise.withResolvers<string>();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -1,11 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openDataFolder } from './data-folder.ts';
 import type { Logger } from './lib/log.ts';
+import { createSystemRandom } from './lib/random.ts';
 import { createOperatorFiles, type OperatorFiles, replyRulesFile } from './operator-files.ts';
 import { createClassifier } from './pipeline/deliver/outcome/classifier/classify.ts';
+import { createManualClock } from './store/sqlite/test-support.ts';
 
 const RULE = {
   id: 'own-1',
@@ -111,5 +123,31 @@ describe('reply rules of the operator', () => {
     await files.reload();
     expect(errors[0]?.problems.join('\n')).toMatch(problem);
     expect(verdict()).toBe('own-1');
+  });
+});
+
+describe('the files of a data folder under a running server', () => {
+  it('are written again where they went missing, but not into another folder', async () => {
+    const path = join(folder, 'data');
+    const clock = createManualClock();
+    const warn = vi.fn();
+    const data = await openDataFolder(path, createSystemRandom(), { clock, log: { warn } });
+    await data.secrets(null, async () => false);
+    await data.adminToken(async () => 'token');
+    await data.announce('http://127.0.0.1:1');
+    const names = readdirSync(path);
+    const texts = () => readdirSync(path).map((name) => readFileSync(join(path, name), 'utf8'));
+    const before = texts();
+    for (const name of names) rmSync(join(path, name));
+    writeFileSync(join(path, 'secret-key'), '');
+    clock.advance(10_000);
+    await vi.waitFor(() => expect(warn).toHaveBeenCalledTimes(4));
+    expect(texts()).toEqual(before);
+
+    renameSync(path, `${path}-away`);
+    mkdirSync(path);
+    clock.advance(10_000);
+    await data.withdraw();
+    expect(readdirSync(path)).toEqual([]);
   });
 });
