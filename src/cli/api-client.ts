@@ -196,7 +196,7 @@ export async function openApi(
     throw new CommandError(
       existsSync(join(config.data, DATA_FILES.nodeId))
         ? `no server runs on ${config.data}, and its database is not there. If the server was given another one, name it as the key database in postrider.json of this folder, or as POSTRIDER_DATABASE`
-        : `there is no postrider data in ${config.data}, and no server runs there; start one, or name its folder with --data`,
+        : `there is no postrider data in ${config.data}; name the folder of the server with --data, or start one. If there was some, see whether the folder was moved or its disk is not mounted, and put it back before a server that still runs is stopped`,
     );
   }
   const loaded = loadConfig(mode, { ...flags, ...forACommand(config), roles }, terminal.environment);
