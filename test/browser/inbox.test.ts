@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fileScope, type Instance, startInstance, temporaryFolder, until } from '../scenarios/harness.ts';
-import { hasBrowser, openBrowser, openPage, PHONE, setHidden } from './browser.ts';
+import { DESKTOP, hasBrowser, openBrowser, openPage, PHONE, setHidden } from './browser.ts';
 import { SHOWN_MAILS } from './mails.ts';
 
 const rows = (page: Page) => page.getByRole('list', { name: 'Captured mail' }).getByRole('link');
@@ -340,6 +340,34 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await page.getByRole('link', { name: /Number 0 / }).waitFor();
     await page.locator('li[aria-posinset="500"][aria-setsize="500"]', { hasText: 'Number 0' }).waitFor();
     await expect.poll(() => rows(page).count()).toBeLessThan(40);
+
+    // A list is found where it was left, also where an open mail took its place.
+    const phone = (await openPage(browser, { viewport: PHONE })).page;
+    const place = () =>
+      phone.evaluate<number>(`document.querySelector('ul[aria-label]')?.parentElement.scrollTop ?? -1`);
+    await phone.goto(url);
+    await rows(phone).first().waitFor();
+    // Nobody has to go into the list first.
+    await phone.keyboard.press('PageDown');
+    await expect.poll(place).toBeGreaterThan(300);
+    const before = await place();
+    await rows(phone).nth(12).click();
+    await phone.getByRole('button', { name: 'Back to the list' }).click();
+    await expect.poll(place).toBe(before);
+
+    // The rows of the table are less high than those beside a message: the open one stays in sight.
+    await page.goto(`${new URL(url).origin}/messages`);
+    await page.getByRole('link', { name: /Number 484/ }).click();
+    await page.getByRole('heading', { name: 'Number 484' }).waitFor();
+    const isInSight = async (subject: string) => {
+      const { y = 0, height = 0 } = (await page.getByRole('link', { name: subject }).boundingBox()) ?? {};
+      return y > 80 && y + height <= DESKTOP.height;
+    };
+    await expect.poll(() => isInSight('Number 484')).toBe(true);
+    await page.keyboard.press('u');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Number 483' }).waitFor();
   });
 
   it('says that it may not be read any more, and goes on when it may', async () => {

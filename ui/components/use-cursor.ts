@@ -1,4 +1,4 @@
-/** The row where the reader is: the open one, else the one that keys went to. `step` goes to a neighbour and brings it into sight. */
+/** The row where the reader is: the open one, else the one that was open or that keys went to last. `step` goes to a neighbour and brings it into sight. */
 import { type RefObject, useState } from 'react';
 import type { RowsHandle } from './virtual-rows.tsx';
 
@@ -10,8 +10,9 @@ export function useCursor<Item>(list: {
   onStep(id: string): void;
 }): { cursorId: string | null; step(by: 1 | -1): void } {
   const { items, idOf, openId, rows, onStep } = list;
-  const [walked, setWalked] = useState<string | null>(null);
-  const cursorId = openId ?? walked;
+  const [walked, setWalked] = useState(openId);
+  if (openId !== null && openId !== walked) setWalked(openId);
+  const cursorId = openId ?? (items.some((item) => idOf(item) === walked) ? walked : null);
   return {
     cursorId,
     step(by) {

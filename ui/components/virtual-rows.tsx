@@ -5,8 +5,10 @@
  */
 import { ArrowUp } from 'lucide-react';
 import {
+  type KeyboardEvent,
   type ReactNode,
   type Ref,
+  type RefObject,
   useEffect,
   useImperativeHandle,
   useLayoutEffect,
@@ -20,6 +22,8 @@ const BEYOND = 6;
 export interface RowsHandle {
   /** Brings a row into sight. */
   reveal(index: number): void;
+  /** Scrolls by a key that was pressed beside the list, as one pressed within it does. */
+  takeKey(event: KeyboardEvent): void;
 }
 
 export function VirtualRows<Item>(props: {
@@ -34,13 +38,18 @@ export function VirtualRows<Item>(props: {
   onMore(): void;
   /** Called when another row becomes the first in sight. */
   onSight(index: number): void;
+  /** The row where the reader is: it stays in sight when the height of the rows changes, and when the list is shown again. */
+  currentId: string | null;
+  /** How many rows down the list was read, and where it begins when it is shown again. */
+  left: RefObject<number>;
   ref: Ref<RowsHandle>;
 }) {
-  const { items, idOf, rowPx, readsOn, onMore, onSight } = props;
+  const { items, idOf, rowPx, readsOn, onMore, onSight, currentId, left } = props;
   const topItem = items[0];
   const topId = topItem === undefined ? undefined : idOf(topItem);
   const box = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
+  /** In rows, whose height changes. */
+  const [top, setTop] = useState(left.current);
   const [height, setHeight] = useState(800);
   const [above, setAbove] = useState(0);
   const [first, setFirst] = useState(topId);
@@ -52,9 +61,9 @@ export function VirtualRows<Item>(props: {
   if (first !== topId) {
     setFirst(topId);
     const added = first === undefined ? -1 : items.findIndex((item) => idOf(item) === first);
-    if (added > 0 && top >= rowPx / 2) {
+    if (added > 0 && top >= 0.5) {
       setMoved(moved + added * rowPx);
-      setTop(top + added * rowPx);
+      setTop(top + added);
       setAbove(above + added);
     }
   }
@@ -67,12 +76,24 @@ export function VirtualRows<Item>(props: {
     return () => watcher.disconnect();
   }, []);
 
-  // When the height of rows changes, the same row stays on top.
-  const lastPx = useRef(rowPx);
-  useLayoutEffect(() => {
+  const reveal = (index: number): void => {
     const element = box.current;
-    if (element !== null) element.scrollTop *= rowPx / lastPx.current;
-    lastPx.current = rowPx;
+    if (element === null) return;
+    const at = index * rowPx;
+    if (at < element.scrollTop) element.scrollTop = at;
+    else if (at + rowPx > element.scrollTop + element.clientHeight)
+      element.scrollTop = at + rowPx - element.clientHeight;
+  };
+
+  // When the height of rows changes, or the list is shown again, the same row is on top. Not where the list has just been
+  // read: it begins with its first.
+  const wasShown = useRef(left.current > 0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only then; later the reader scrolls
+  useLayoutEffect(() => {
+    if (box.current !== null) box.current.scrollTop = left.current * rowPx;
+    const current = wasShown.current ? items.findIndex((item) => idOf(item) === currentId) : -1;
+    if (current !== -1) reveal(current);
+    wasShown.current = true;
   }, [rowPx]);
 
   useLayoutEffect(() => {
@@ -80,32 +101,50 @@ export function VirtualRows<Item>(props: {
     done.current = moved;
   }, [moved]);
 
-  const from = Math.max(0, Math.floor(top / rowPx) - BEYOND);
-  const to = Math.min(items.length, Math.ceil((top + height) / rowPx) + BEYOND);
+  const from = Math.max(0, Math.floor(top) - BEYOND);
+  const to = Math.min(items.length, Math.ceil(top + height / rowPx) + BEYOND);
   useEffect(() => onSight(from), [from, onSight]);
   useEffect(() => {
     if (readsOn && to > items.length - 30) onMore();
   }, [readsOn, to, items.length, onMore]);
 
-  useImperativeHandle(
-    props.ref,
-    () => ({
-      reveal(index) {
-        const element = box.current;
-        if (element === null) return;
-        const at = index * rowPx;
-        if (at < element.scrollTop) element.scrollTop = at;
-        else if (at + rowPx > element.scrollTop + element.clientHeight)
-          element.scrollTop = at + rowPx - element.clientHeight;
-      },
-    }),
-    [rowPx],
-  );
+  // The focus goes with the reader: Enter on the row before would open that one.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when the reader goes to another row
+  useEffect(() => {
+    const element = box.current;
+    if (element === null || !element.contains(document.activeElement)) return;
+    const at = items.findIndex((item) => idOf(item) === currentId);
+    const row = element.querySelector(`[aria-posinset="${at + 1}"]`);
+    if (row?.contains(document.activeElement) === false)
+      row.querySelector('a')?.focus({ preventScroll: true });
+  }, [currentId]);
+
+  useImperativeHandle(props.ref, () => ({
+    reveal,
+    takeKey(event) {
+      const element = box.current;
+      if (element === null) return;
+      const page = element.clientHeight - rowPx;
+      const whole = element.scrollHeight;
+      const by = {
+        ArrowDown: rowPx,
+        ArrowUp: -rowPx,
+        PageDown: page,
+        PageUp: -page,
+        ' ': page,
+        Home: -whole,
+        End: whole,
+      }[event.key];
+      if (by === undefined) return;
+      event.preventDefault();
+      element.scrollTop += by;
+    },
+  }));
 
   const onScroll = () => {
-    const at = box.current?.scrollTop ?? 0;
-    setTop(at);
-    if (at < rowPx) setAbove(0);
+    left.current = (box.current?.scrollTop ?? 0) / rowPx;
+    setTop(left.current);
+    if (left.current < 1) setAbove(0);
   };
 
   return (

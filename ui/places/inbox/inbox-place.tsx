@@ -125,7 +125,11 @@ export function InboxPlace() {
 
   return (
     <div className="flex h-full flex-col" role={twoPanes || openId !== null ? undefined : 'main'}>
-      {openId === null && <Title className="sr-only">Inbox</Title>}
+      {openId === null && (
+        <Title className="sr-only" onKeyDown={(event) => rows.current?.takeKey(event)}>
+          Inbox
+        </Title>
+      )}
       <OfflineBanner error={captures.lost} />
       <div className="flex min-h-0 flex-1 bg-surface">
         <InboxSide inboxes={inboxes.data ?? []} current={inbox} />
@@ -164,6 +168,8 @@ export function InboxPlace() {
                 readsOn={captures.readsOn}
                 onMore={captures.loadMore}
                 onSight={captures.look}
+                currentId={cursorId}
+                left={captures.left}
                 row={(item) => (
                   <CaptureRow
                     item={item}

@@ -1,7 +1,7 @@
 /** The list and what is done with it, for the inbox: reading, marking, selecting, deleting with a way back. */
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useRef } from 'react';
+import { type RefObject, useCallback, useEffect, useRef } from 'react';
 import type { CaptureSummary } from '../../../src/client/api-types.ts';
 import { unlessGone } from '../../api/call.ts';
 import {
@@ -32,6 +32,8 @@ export interface Captures extends ListSnapshot<CaptureSummary> {
   loadMore(): void;
   /** The first row in sight. */
   look(index: number): void;
+  /** How many rows down it was read. */
+  left: RefObject<number>;
   mark(ids: readonly string[], seen: boolean): void;
   /** Gone at once, deleted in ten seconds unless it is undone. */
   remove(ids: readonly string[]): void;
@@ -55,7 +57,7 @@ export function useCaptures(filters: Filters, key: string): Captures {
     }, COUNTS_MS);
   }, [queries]);
 
-  const [snapshot, list] = useLiveList(() => ({ ...captureSource(filters), onArrival: recount }), key);
+  const [snapshot, list, left] = useLiveList(() => ({ ...captureSource(filters), onArrival: recount }), key);
   useEffect(() => {
     const opened = new BroadcastChannel(CHANNEL);
     opened.onmessage = () => {
@@ -132,5 +134,5 @@ export function useCaptures(filters: Filters, key: string): Captures {
   const loadMore = useCallback(() => list?.loadMore(), [list]);
   const look = useCallback((index: number) => list?.look(index), [list]);
   const mayRemove = mayDo(me, 'email:send');
-  return { ...snapshot, reload, loadMore, look, mark, remove, markAll, removeAll, mayRemove };
+  return { ...snapshot, left, reload, loadMore, look, mark, remove, markAll, removeAll, mayRemove };
 }

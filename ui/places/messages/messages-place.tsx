@@ -46,7 +46,7 @@ export function MessagesPlace() {
   const beside = useMedia(BESIDE);
   const search = useMemo(() => readSearch(q, Date.now()), [q]);
   const { filters, messageId, problem } = search;
-  const [list, live] = useLiveList(() => messageSource(filters), JSON.stringify(filters));
+  const [list, live, left] = useLiveList(() => messageSource(filters), JSON.stringify(filters));
   const { items } = list;
   const isTable = beside && openId === null;
   const rowPx = isTable ? TABLE_PX : LINES_PX;
@@ -92,7 +92,11 @@ export function MessagesPlace() {
 
   return (
     <div className="flex h-full flex-col" role={openId === null ? 'main' : undefined}>
-      {openId === null && <Title className="sr-only">Messages</Title>}
+      {openId === null && (
+        <Title className="sr-only" onKeyDown={(event) => rows.current?.takeKey(event)}>
+          Messages
+        </Title>
+      )}
       <OfflineBanner error={list.lost} />
       <div className="flex min-h-0 flex-1 bg-surface">
         {(beside || openId === null) && (
@@ -135,6 +139,8 @@ export function MessagesPlace() {
                 readsOn={list.readsOn}
                 onMore={onMore}
                 onSight={onSight}
+                currentId={cursorId}
+                left={left}
                 row={(item) => (
                   <MessageRow
                     item={item}
