@@ -143,7 +143,10 @@ describe.skipIf(!hasBrowser)('signing in', () => {
       expect(await below.isVisible()).toBe(false);
     await page.emulateMedia({ media: null });
     expect(await page.title()).toBe('Sign in · postrider');
-    await signIn(page, ADA.Password, bob);
+    // Whose page it is need not be typed again.
+    expect(await page.getByLabel('Email address').inputValue()).toBe(bob);
+    await page.keyboard.type(ADA.Password);
+    await page.keyboard.press('Enter');
     await cover.waitFor({ state: 'detached' });
     expect(await address.inputValue()).toBe('https://hooks.example.com/long');
     expect(await page.title()).toBe('Webhooks · postrider');

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { Session } from '../../../src/client/api-types.ts';
 import { isForbidden } from '../../api/call.ts';
-import { forgetAnswers, isCodeRequired, PROVIDER, signIn, takeSession } from '../../api/session.ts';
+import { forgetAnswers, isCodeRequired, PROVIDER, SESSION, signIn, takeSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, FormError } from '../../components/field.tsx';
 import { useTitleMeanwhile } from '../../components/page-title.ts';
@@ -17,7 +17,11 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
   useTitleMeanwhile('Sign in');
   /** At an address where a password is not taken, none is asked for. */
   const { error: refused } = useQuery(PROVIDER);
-  const [email, setEmail] = useState('');
+  /** Whose page it is, mostly comes back to it. */
+  const [known] = useState(() =>
+    hasEnded ? queries.getQueryData(SESSION.queryKey)?.Person?.Email : undefined,
+  );
+  const [email, setEmail] = useState(known ?? '');
   const [password, setPassword] = useState('');
   /** null = no code is asked for. */
   const [code, setCode] = useState<string | null>(null);
@@ -68,7 +72,7 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
             name="email"
             autoComplete="username"
             required
-            autoFocus
+            autoFocus={known === undefined}
             value={email}
             onChange={(event) => {
               setEmail(event.target.value);
@@ -81,6 +85,8 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
             name="password"
             autoComplete="current-password"
             required
+            // The browser's own attribute: a dialog gives the focus to it when it is shown.
+            ref={(input) => void (known !== undefined && input?.setAttribute('autofocus', ''))}
             value={password}
             onChange={(event) => setPassword(event.target.value)}
           />
