@@ -55,7 +55,9 @@ interface MailProps {
 }
 
 const GONE = (
-  <Notice title="This mail is not here any more">It was deleted, or removed because of its age.</Notice>
+  <Notice title="This mail is not here any more">
+    It was deleted, removed because of its age, or it belongs to a domain that you may not see.
+  </Notice>
 );
 
 function Mail({ id, onBack, onDelete, onMark }: MailProps) {

@@ -70,7 +70,7 @@ export function SuppressionsPlace() {
         empty={
           <Notice title="No suppressions yet" icon={<Ban aria-hidden />}>
             An address is added by itself when mail to it bounces permanently, or when its reader complains or
-            unsubscribes. To add the list of another service, use Import.
+            unsubscribes.{mayChange && ' To add the list of another service, use Import.'}
           </Notice>
         }
         more={list.items?.length === 0 ? 'Search further' : 'Show older entries'}

@@ -101,6 +101,7 @@ export function tookText({ Status, CreatedAt, UpdatedAt }: WebhookCall): string 
 }
 
 export function duration(ms: number): string {
+  if (ms < 0.5) return '< 1 ms';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
