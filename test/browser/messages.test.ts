@@ -274,6 +274,17 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(PHONE.width);
     await page.getByRole('button', { name: 'Back to the list' }).tap();
     await rows(page).first().waitFor();
+    // At 400 % zoom the places leave room for what they name.
+    await page.setViewportSize({ width: 360, height: 225 });
+    const places = page.getByRole('navigation', { name: 'Places' });
+    expect((await places.boundingBox())?.height).toBeLessThan(40);
+    await places.getByRole('link', { name: 'Overview' }).waitFor();
+    // A text that was pasted whole makes no address that the server refuses.
+    await page.keyboard.press('/');
+    await page.keyboard.insertText('\u0416'.repeat(100_000));
+    await expect.poll(() => page.url().length).toBeGreaterThan(3_000);
+    expect((await page.reload())?.status()).toBe(200);
+    await page.getByText('Subject is too long').waitFor();
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(PHONE.width);
   });
 

@@ -54,6 +54,9 @@ export function useSearchBox(from: '/domains' | '/suppressions' | '/templates' |
   return { words, onWords };
 }
 
+/** An address of the page that holds more is refused by servers and proxies. */
+export const MAX_WORDS_CHARS = 1_000;
+
 /** The box alone, for what is searched in the page itself. `/` goes there, Esc leaves it. */
 export function SearchInput({ onEnter, ...rest }: ComponentProps<'input'> & { onEnter(): void }) {
   const box = useRef<HTMLInputElement>(null);
@@ -64,6 +67,7 @@ export function SearchInput({ onEnter, ...rest }: ComponentProps<'input'> & { on
       <input
         ref={box}
         type="search"
+        maxLength={MAX_WORDS_CHARS}
         aria-keyshortcuts="/"
         {...rest}
         onKeyDown={({ key, currentTarget }) => {

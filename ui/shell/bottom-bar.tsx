@@ -11,6 +11,9 @@ import { useSessionMenu } from './session-menu.tsx';
 const LOOK =
   'grid min-w-0 flex-1 content-center justify-items-center gap-0.5 whitespace-nowrap text-soft text-[0.75rem] leading-4 -outline-offset-2 data-[status=active]:font-semibold data-[status=active]:text-accent';
 
+/** On a low screen, and a page that is enlarged very much, what it names needs the room. */
+const WORD = '[@media(max-height:24rem)]:sr-only';
+
 export function BottomBar({ onFind }: { onFind(): void }) {
   const navigate = useNavigate();
   const places = usePlaces();
@@ -22,13 +25,16 @@ export function BottomBar({ onFind }: { onFind(): void }) {
   const session = useSessionMenu();
   const [theme, setTheme] = useTheme();
   return (
-    <nav aria-label="Places" className="flex h-14 shrink-0 border-line border-t bg-page min-[44rem]:hidden">
+    <nav
+      aria-label="Places"
+      className="flex h-14 shrink-0 border-line border-t bg-page min-[44rem]:hidden [@media(max-height:24rem)]:h-9"
+    >
       {places
         .filter(({ isFurther }) => isFurther !== true)
         .map(({ path, name, icon: Icon }) => (
           <Link key={path} to={path} className={LOOK}>
             <Icon size={20} aria-hidden />
-            {name}
+            <span className={WORD}>{name}</span>
           </Link>
         ))}
       {/* Room for the last place, so that nothing moves under a finger when the rights are known. */}
@@ -37,7 +43,7 @@ export function BottomBar({ onFind }: { onFind(): void }) {
         trigger={
           <button type="button" data-status={isFurtherOpen ? 'active' : undefined} className={LOOK}>
             <Ellipsis size={20} aria-hidden />
-            More
+            <span className={WORD}>More</span>
           </button>
         }
         entries={[

@@ -2,6 +2,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useId, useRef, useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
+import { MAX_WORDS_CHARS } from '../components/search-box.tsx';
 import { addressOf } from '../components/search-text.ts';
 import { type DashboardPlace, usePlaces } from './places.ts';
 
@@ -41,6 +42,7 @@ export function Palette({ onClose }: { onClose(): void }) {
       <input
         ref={box}
         role="combobox"
+        maxLength={MAX_WORDS_CHARS}
         aria-expanded
         aria-controls={list}
         aria-activedescendant={`${list}-${at}`}
