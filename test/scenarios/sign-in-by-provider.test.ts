@@ -111,6 +111,8 @@ describe('signing in by the identity provider', () => {
     expect((await browser().signIn()).status).toBe(200);
     await newPerson(null);
     expect(refusalOf(await browser().signIn())).toEqual(UNKNOWN);
+    const msg = 'no person belongs to this account of the identity provider';
+    expect(server.logs).toContainEqual(expect.objectContaining({ msg, email: 'p***@example.com' }));
     const Email = await newPerson();
     const { Items } = (await server.call('GET', '/people')).json;
     const { PersonID } = Items.find((one: { Email: string }) => one.Email === Email);

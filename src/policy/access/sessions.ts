@@ -141,8 +141,8 @@ export function createSessions(
       if (signedIn !== null) return signedIn;
       const { subject } = identity;
       log.warn(
-        { ip: browser.ip, subject, person: person?.id },
-        'nobody here is that account of the provider',
+        { ip: browser.ip, email, subject, person: person?.id },
+        'no person belongs to this account of the identity provider',
       );
       throw new AppError('identity-unknown');
     },
