@@ -112,6 +112,7 @@ describe('a mistake', () => {
     [['fly'], "unknown command 'fly'", ''],
     [['domain', 'add'], "missing required argument 'domain'", 'domain add '],
     [['queue', 'hold'], "required option '--reason <text>' not specified", 'queue hold '],
+    [['send', '--form', 'a@b.example'], "unknown option '--form'\n(Did you mean --from?)", 'send '],
   ])('%j names the help of that command', async (args, sentence, words) => {
     const { code, error } = await run(args);
     expect([code, error]).toEqual([2, `postrider: ${sentence}\nSee: postrider ${words}--help\n`]);

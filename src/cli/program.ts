@@ -271,8 +271,25 @@ function adopt(command: Command, called: string, before = ''): void {
   for (const child of command.commands) {
     const words = `${before}${child.name()} `;
     child.exitOverride().copyInheritedSettings(command).showHelpAfterError(seeHelp(called, words));
+    nameUnknownFirst(child as Command & Refusals);
     adopt(child, called, words);
   }
+}
+
+/** How commander refuses; its types leave these out. */
+interface Refusals {
+  missingMandatoryOptionValue(option: Option): void;
+  unknownOption(flag: string): void;
+}
+
+/** `--form` for `--from` is an unknown option before it is a missing one. */
+function nameUnknownFirst(command: Command & Refusals): void {
+  const missing = command.missingMandatoryOptionValue.bind(command);
+  command.missingMandatoryOptionValue = (option) => {
+    const unknown = command.args.find((word) => word.startsWith('-'));
+    if (unknown === undefined) missing(option);
+    else command.unknownOption(unknown);
+  };
 }
 
 /** What to type after a mistake: the help of the same command. */
