@@ -31,6 +31,7 @@ describe('the URL of a PostgreSQL database', () => {
     expect(addressOf('postgres://u@/d?host=/var/run/postgresql').hosts).toEqual(expected);
     expect(addressOf('postgres://u@%2Fvar%2Frun%2Fpostgresql/d').hosts).toEqual(expected);
     expect(addressOf('postgres://u@:6000/d?host=/tmp').hosts).toEqual([{ host: '/tmp', port: 6000 }]);
+    expect(addressOf('postgres://u@h:6000/d?host=/tmp').hosts).toEqual([{ host: '/tmp', port: 6000 }]);
   });
 
   it('asks for TLS except within one machine, and checks a certificate where one is named', () => {
@@ -57,6 +58,7 @@ describe('the URL of a PostgreSQL database', () => {
     ['postgres://u@/d', 'the host is missing'],
     ['postgres://u@h:0/d', 'its port is not a number'],
     ['postgres://u@h:70000/d', 'its port is not a number'],
+    ['postgres://u@h:x/d?host=/tmp', 'its port is not a number'],
     ['postgres://u@h/d?sslmode=maybe', 'sslmode can be disable, require'],
     ['postgres://u@h/d?sslmode=verify-ca', 'needs sslrootcert'],
     ['postgres://u@h/d?sslcert=/c', 'belong together'],

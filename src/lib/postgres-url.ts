@@ -122,10 +122,11 @@ function parameters(query: string): ReadonlyMap<string, string> | string {
   return given;
 }
 
-/** `a:1,b,[::1]:3`; a parameter `host` names folders or hosts, whose port may stand in the URL. */
+/** `a:1,b,[::1]:3`; a parameter `host` names folders or hosts instead, whose port may stand in the URL. */
 function hostsOf(named: readonly string[] | string, places: string): { host: string; port: number }[] | null {
   if (typeof named === 'string') {
-    const port = places === '' ? USUAL_PORT : Number(/^:(\d{1,5})$/.exec(places)?.[1] ?? Number.NaN);
+    const match = /^[^:,]*(?::(\d{1,5}))?$/.exec(places);
+    const port = match === null ? Number.NaN : Number(match[1] ?? USUAL_PORT);
     if (named === '' || !isPort(port)) return null;
     return named.split(',').map((host) => ({ host, port }));
   }
