@@ -60,6 +60,14 @@ describe('a call', () => {
   it('says why there was no answer', async () => {
     const closed = createCaller({ baseUrl: 'http://127.0.0.1:1', token: 'a.b.c', maxRetries: 0 });
     await expect(closed.json({ method: 'GET', path: '/me' })).rejects.toThrow(/^GET \/me: fetch failed: ./);
+    const plain = createCaller({
+      baseUrl: baseUrl.replace('http:', 'https:'),
+      token: 'a.b.c',
+      maxRetries: 0,
+    });
+    await expect(plain.json({ method: 'GET', path: '/me' })).rejects.toThrow(
+      'does not speak TLS: begin baseUrl',
+    );
   });
 
   it('is repeated with the same key and body until it is answered', async () => {

@@ -182,8 +182,10 @@ function parsed(text: string): { Error?: string; Errors?: readonly ApiProblem[] 
 function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
-  const inner =
-    cause instanceof Error ? cause.message || String((cause as { code?: unknown }).code ?? '') : '';
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return 'this port does not speak TLS: begin baseUrl with http://, or name the port for https';
+  const inner = cause instanceof Error ? cause.message || code : '';
   return inner === '' ? error.message : `${error.message}: ${inner}`;
 }
 
