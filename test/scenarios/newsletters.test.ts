@@ -1,4 +1,5 @@
-/** docs/howto/newsletters.md: its shell blocks, pasted one after another beside a server of `dev`. */
+/** docs/howto/newsletters.md: its shell blocks, pasted one after another into one shell beside a server of `dev`. */
+import { readdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hasCurl } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
@@ -8,17 +9,17 @@ const scope = fileScope();
 
 let api = '';
 let token = '';
-const outputs: string[] = [];
+let outputs: string[] = [];
 
 beforeAll(async () => {
   const server = await startDev(scope);
   ({ api, token } = server);
   const cwd = await temporaryFolder(scope);
   const env = { DATA: server.folder, api: api.replace(/\/$/, '') };
-  for (const block of codeBlocks(await howToPage('newsletters'), 'sh')) {
-    const { stdout } = await inShell(besideServer(block).replace(/^api=.*$/m, ''), { cwd, env });
-    outputs.push(stdout);
-  }
+  const blocks = codeBlocks(await howToPage('newsletters'), 'sh').map(besideServer);
+  const pasted = blocks.join("\nprintf '\\t\\t\\n'\n").replace(/^api=.*$/m, '');
+  outputs = (await inShell(pasted, { cwd, env })).stdout.split('\t\t\n');
+  expect(await readdir(cwd)).toEqual([]);
 }, 60_000);
 
 describe.skipIf(!hasCurl('the commands of newsletters.md'))('the pasted commands', () => {
