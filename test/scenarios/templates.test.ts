@@ -1,4 +1,5 @@
 /** docs/howto/templates.md, pasted into a shell beside a server of `dev`: what it promises arrives. */
+import { readdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { command, hasCurl } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
@@ -15,10 +16,9 @@ let output: { stdout: string; stderr: string };
 beforeAll(async () => {
   ({ folder, api, token } = await startDev(scope));
   const [block = ''] = codeBlocks(await howToPage('templates'), 'sh');
-  output = await inShell(besideServer(block), {
-    cwd: await temporaryFolder(scope),
-    env: { DATA: folder },
-  });
+  const cwd = await temporaryFolder(scope);
+  output = await inShell(besideServer(block), { cwd, env: { DATA: folder } });
+  expect(await readdir(cwd)).toEqual([]);
 });
 
 describe('the pasted commands', () => {
