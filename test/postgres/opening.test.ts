@@ -482,10 +482,13 @@ describePostgres('numbers of recipients and events', () => {
     await store.close();
   });
 
-  it('are not given again in a copy of the database', async () => {
+  it('are not given again in a copy of the database, which is refused by who has used a later state', async () => {
+    const placeFile = join(await temporaryFolder(scope), 'place');
     const url = await emptyDatabase(scope);
-    const store = await openPostgresStore({ url, clock: systemClock });
-    await commitOne(store);
+    const open = (one: string) => openPostgresStore({ url: one, clock: systemClock, placeFile });
+    const store = await open(url);
+    await store.instanceId({ proposedId: 'instance' });
+    let { id } = await commitOne(store);
     await store.close();
     const copy = await emptyDatabase(scope);
     const nameOf = (one: string) => /\/(postrider_\w+)/.exec(one)?.[1];
@@ -494,12 +497,20 @@ describePostgres('numbers of recipients and events', () => {
       `DROP DATABASE ${nameOf(copy)}`,
       `CREATE DATABASE ${nameOf(copy)} TEMPLATE ${nameOf(url)}`,
     );
-    const later = await openPostgresStore({ url, clock: systemClock });
-    const sent = await commitOne(later);
+    const later = await open(url);
+    await commitOne(later);
     await later.close();
-    const restored = await openPostgresStore({ url: copy, clock: systemClock });
-    expect((await commitOne(restored)).id).toBeGreaterThan(sent.id + 1000);
-    await restored.close();
+    // Back to the copy, and then to the first one, which lacks what the copy got meanwhile.
+    for (const one of [copy, url]) {
+      await expect(open(one)).rejects.toThrow(/^The database was put back to an earlier state/);
+      rmSync(placeFile);
+      const restored = await open(one);
+      const given = await commitOne(restored);
+      expect(given.id - id).toBeGreaterThan(2 ** 37);
+      ({ id } = given);
+      await restored.close();
+      await (await open(one)).close();
+    }
   });
 });
 

@@ -44,7 +44,7 @@ import { settle, settleTogether } from './settling.ts';
 
 const COMMITS_AT_ONCE = 2;
 const STORING: ReadonlySet<string> = new Set(['commit', 'settle']);
-const ERAS_EVERY_MS = 10 * 60_000;
+const ERAS_EVERY_MS = 60_000;
 const MAX_GROUP_OPERATIONS = 128;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 const MAX_GROUP_ROWS = 1000;
@@ -100,7 +100,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const captured = createCaptureTeller();
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | null = null;
-  /** Eras end by the number of stored rows, which any node may store, so each node checks regularly. */
+  /**
+   * Eras end by the number of stored rows, which any node may store, so each node checks regularly. What it notes of its place must
+   * be later than a copy of the database that is put back.
+   */
   const eras = createRounds({
     clock,
     everyMs: ERAS_EVERY_MS,
@@ -146,16 +149,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
-  async function knowPlace({ db, timeline }: Link, notes = true): Promise<void> {
+  async function knowPlace(link: Link, notes = true): Promise<void> {
     const file = options.placeFile;
     if (file === undefined) return;
     const warn = (error: unknown) =>
       log('warn', 'which server of PostgreSQL is used could not be noted', { file, reason: String(error) });
     try {
-      const place = await checkPlace(db, timeline, file, warn);
+      const place = await checkPlace(link.db, link.timeline, file, warn);
       if (notes && place.system !== '') await notePlace(place, file).catch(warn);
     } catch (error) {
-      if (error instanceof PutBack) await leavePlace(db, error.position);
+      if (error instanceof PutBack) await leavePlace(link, clock, error).catch(warn);
       throw error;
     }
   }

@@ -79,37 +79,49 @@ export interface ServerPlace {
   timeline: string;
   /** How far its log is on disk, in octets: it never shrinks on one timeline. */
   position: number;
+  /** Of whose data; '': there is none yet. */
+  instance: string;
+  /** The last number of an event: it never shrinks, and a dump holds it. */
+  event: number;
 }
 
 export async function placeOf(db: Db, timeline: string): Promise<ServerPlace> {
-  const row = await db.get<{ oid: string; may: boolean; position: number }>(
+  const row = await db.get<{ oid: string; may: boolean; position: number; event: number | null }>(
     `SELECT oid::text, has_function_privilege('pg_control_system()', 'EXECUTE') AS may,
-       pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::int8 AS position
+       pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::int8 AS position,
+       pg_sequence_last_value(to_regclass('event_seq_seq')) AS event
      FROM pg_database WHERE datname = current_database()`,
   );
+  const { oid = '', may = false, position = 0, event = null } = row ?? {};
   const sql = 'SELECT system_identifier::text AS id FROM pg_control_system()';
-  const system = row?.may === true ? (await db.get<{ id: string }>(sql))?.id : '';
-  return { system: system ?? '', oid: row?.oid ?? '', timeline, position: row?.position ?? 0 };
+  const system = may ? (await db.get<{ id: string }>(sql))?.id : '';
+  const instanceSql = "SELECT value FROM meta WHERE name = 'instance_id'";
+  const instance = event === null ? '' : (await db.get<{ value: string }>(instanceSql))?.value;
+  return { system: system ?? '', oid, timeline, position, instance: instance ?? '', event: event ?? 0 };
 }
 
-/** Thrown where the files of the database were replaced by older ones: mail that waits in it may have been sent since. */
+/** Thrown where the database was replaced by an older state of it: mail that waits in it may have been sent since. */
 export class PutBack extends StoreRefused {
-  /** How far the log was. */
-  readonly position: number;
+  /** How far the log was; null: it was another log. */
+  readonly position: number | null;
+  /** The last number of an event that is known. */
+  readonly event: number;
 
-  constructor(position: number, file: string) {
+  constructor(position: number | null, event: number, file: string) {
     super(
       'unfit',
       `The database was put back to an earlier state: this node has used a later one. Mail that waits in it may have been sent since; delete ${file} on each node, and hold that mail before you start a server (queue hold --all).`,
     );
     this.position = position;
+    this.event = event;
   }
 }
 
 /**
  * A former primary that is reached alone says nothing of the server that took over, and one whose files were put back nothing of
  * what it has lost, so a node keeps the last place in a file of its own. Throws StoreRefused where it was on a later timeline of the
- * same server, or further on this one; otherwise returns the place. The file is read first: meanwhile others may note later ones.
+ * same server, or further on this one, and where another database, as one made from a dump, lacks events; otherwise returns the
+ * place. The file is read first: meanwhile others may note later ones.
  */
 export async function checkPlace(
   db: Db,
@@ -119,9 +131,10 @@ export async function checkPlace(
 ): Promise<ServerPlace> {
   const noted = existsSync(file) ? await readWhole(file).catch(warn) : undefined;
   const place = await placeOf(db, timeline);
-  const { system, oid, position } = place;
+  const { system, oid, position, instance, event } = place;
   if (system === '') return place;
-  const [lastPosition, last = ''] = (noted ?? '').trim().split(`${system} ${oid} `);
+  const [before = '', last = ''] = (noted ?? '').trim().split(`${system} ${oid} `);
+  const [lastEvent = '', lastInstance, lastPosition = before] = before.split(' ');
   const [lastTimeline = ''] = last.split(' ');
   if (lastTimeline > timeline) {
     throw new StoreRefused(
@@ -129,15 +142,18 @@ export async function checkPlace(
       `The server is a former primary of the database: this node has used one that took over from it; make it a standby of that one, and give the address of the other. If it was put back from a copy on purpose, delete ${file}. Nothing was written.`,
     );
   }
+  const known = instance !== '' && instance === lastInstance ? Number(lastEvent) : 0;
   if (lastTimeline === timeline && Number(lastPosition) > position)
-    throw new PutBack(Number(lastPosition), file);
+    throw new PutBack(Number(lastPosition), known, file);
+  if (last === '' && known > event) throw new PutBack(null, known, file);
   return place;
 }
 
-/** The position comes first: programs that know none read the rest. */
+/** What programs do not know comes first: each reads the rest. */
 export async function notePlace(place: ServerPlace, file: string): Promise<void> {
-  const { system, oid, timeline, position } = place;
-  await writeWhole(file, `${position} ${system} ${oid} ${timeline}\n`, 0o600);
+  const { event, instance, position, system, oid, timeline } = place;
+  const data = instance === '' ? '' : `${event} ${instance} `;
+  await writeWhole(file, `${data}${position} ${system} ${oid} ${timeline}\n`, 0o600);
 }
 
 /** What is wrong with a server, as a sentence; null = nothing. */

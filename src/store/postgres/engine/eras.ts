@@ -6,9 +6,8 @@
  * Any node may do this; only one does so at a time, and repeating it is harmless.
  */
 import type { Clock } from '../../../lib/clock.ts';
-import { placeOf } from './checks.ts';
+import { type PutBack, placeOf } from './checks.ts';
 import type { Link } from './connections.ts';
-import type { Db } from './db.ts';
 
 /** Of a number within its era. */
 export const NUMBER_BITS = 38;
@@ -29,8 +28,9 @@ const SEQUENCES = ['message_seq_seq', 'delivery_id_seq', 'event_seq_seq', 'webho
 
 /** In `meta`: where the database was when the last era began. */
 const PLACE = 'place';
-/** In `meta`: the last position of a log that is lost. */
-const LOST = 'lost_position';
+/** In `meta`: the last position of a log that is lost, and the last event. */
+const LOST_POSITION = 'lost_position';
+const LOST_EVENT = 'lost_event';
 
 const DAY_MS = 24 * 3_600_000;
 /** An era ends after this many recipients, or after a time with fewer. */
@@ -89,17 +89,21 @@ export async function keepEras(link: Link, clock: Clock, ends = ENDS): Promise<n
 }
 
 /**
- * The database was put back and has lost what followed, up to this position of its log: the next era begins when eras are kept next,
- * once however many nodes find it.
+ * The database was put back and has lost what followed, up to this position of its log or this event: the next era begins when eras
+ * are kept next, once however many nodes find it, after all eras whose numbers were given.
  */
-export async function leavePlace(db: Db, position: number): Promise<void> {
-  const last = await db.get<{ value: string }>('SELECT value FROM meta WHERE name = $1', LOST);
-  if (Number(last?.value ?? 0) >= position) return;
-  for (const [name, value] of [
-    [LOST, String(position)],
-    [PLACE, ''],
-  ] as const)
-    await db.put('meta', 'name', { name, value });
+export async function leavePlace(
+  link: Link,
+  clock: Clock,
+  { position, event }: Pick<PutBack, 'position' | 'event'>,
+): Promise<void> {
+  const { db } = link;
+  const [name, lost] = position === null ? [LOST_EVENT, event] : [LOST_POSITION, position];
+  const last = await db.get<{ value: string }>('SELECT value FROM meta WHERE name = $1', name);
+  if (Number(last?.value ?? 0) >= lost) return;
+  await makeErasUpTo(link, clock, event);
+  await db.put('meta', 'name', { name, value: String(lost) });
+  await db.put('meta', 'name', { name: PLACE, value: '' });
 }
 
 /**
