@@ -511,6 +511,13 @@ describePostgres('numbers of recipients and events', () => {
       await restored.close();
       await (await open(one)).close();
     }
+    const running = await open(url);
+    const beat = () => running.heartbeat({ epoch: 1, now: 1 });
+    await beat();
+    writeFileSync(placeFile, `${3 * 2 ** 38} instance 0 system 1 00000001\n`);
+    await expect(running.lastEventSeq()).rejects.toThrow('was put back');
+    await expect(beat()).rejects.toThrow('was put back');
+    await running.close();
   });
 });
 

@@ -79,7 +79,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const connections = createConnections(url, statements, clock, prepared, {
     async prepare(link, isOther) {
       shared.lookAgain();
-      await knowPlace(link, isOther);
+      await knowPlace(link, isOther).catch((error: unknown) => {
+        // Others may be from before a restore had come so far that it showed.
+        if (error instanceof PutBack) connections.cut();
+        throw error;
+      });
       if (isOther) await keepEras(link, clock);
     },
     takenOver: () => shared.forget(),
