@@ -58,7 +58,11 @@ describePostgres('while a search takes long', () => {
       expect(oldRows).toBeGreaterThanOrEqual(100);
       expect(rows).toBeLessThan(5000);
       await link.exec('BEGIN; DELETE FROM written_once');
-      const { keptBy, eventsHeldBy } = (await store.databaseUpkeep({ heldMs: 0 })) ?? {};
+      await link.exec("SELECT pg_create_physical_replication_slot('forgotten', true)");
+      const upkeep = await store.databaseUpkeep({ heldMs: 0 });
+      await link.exec("SELECT pg_drop_replication_slot('forgotten')");
+      expect(upkeep).toMatchObject({ logKeptBy: 'forgotten', logKeptBytes: expect.any(Number) });
+      const { keptBy, eventsHeldBy } = upkeep ?? {};
       const early = await store.databaseUpkeep({ heldMs: 60_000 });
       await link.exec('ROLLBACK');
       const it = `the process ${await link.pid()} (postrider cold)`;

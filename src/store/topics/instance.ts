@@ -13,6 +13,9 @@ export interface DatabaseUpkeep {
   eventsHeldBy: string | null;
   /** How much of the numbers of transactions is used, after which the server refuses all writes: 0 to 1. */
   numbersUsed: number;
+  /** The replication slot for which it keeps the most of its log, if nothing limits that, and how much; null = none. */
+  logKeptBy: string | null;
+  logKeptBytes: number;
 }
 
 export interface InstanceStore {

@@ -11,6 +11,9 @@ const OFFSET_WARN_MS = 10_000;
 const MANY_NUMBERS = 0.4;
 const MOST_NUMBERS = 0.75;
 const MANY_OLD_ROWS = 1_000_000;
+const GIB = 2 ** 30;
+/** Several times what a server with usual settings keeps for itself. */
+const MUCH_LOG = 10 * GIB;
 const EVENTS_HELD_MS = 60_000;
 const LEAST_FREE_SHARE = 0.05;
 const LOW_FREE_SHARE = 0.15;
@@ -104,12 +107,18 @@ export async function checkClock(probes: InstanceProbes): Promise<DomainCheck> {
 export async function checkDatabase(probes: InstanceProbes): Promise<DomainCheck | null> {
   const upkeep = await probes.databaseUpkeep({ heldMs: EVENTS_HELD_MS });
   if (upkeep === null) return null;
-  const { automatic, oldRows, rows, keptBy, eventsHeldBy, numbersUsed } = upkeep;
+  const { automatic, oldRows, rows, keptBy, eventsHeldBy, numbersUsed, logKeptBy, logKeptBytes } = upkeep;
   const check = openCheck('database', 'HOST', 'database');
   if (numbersUsed >= MANY_NUMBERS) {
     check[numbersUsed >= MOST_NUMBERS ? 'fail' : 'warn'](
       `The server of the database has used ${Math.round(numbersUsed * 100)} % of its transaction numbers. It refuses all writes, and so all mail, when they are used up.`,
       'See why autovacuum does not free them (an old transaction, a prepared transaction, a replication slot, a database that nobody uses), and run vacuumdb --all --freeze.',
+    );
+  }
+  if (logKeptBy !== null && logKeptBytes >= MUCH_LOG) {
+    check.warn(
+      `The server of the database keeps ${Math.round(logKeptBytes / GIB)} GiB of its log for the replication slot ${showable(logKeptBy)}, and more until its disk is full. Then it stops, and no mail is accepted.`,
+      'See why its standby or reader does not fetch the log; if nobody uses the slot any more: SELECT pg_drop_replication_slot(NAME). max_slot_wal_keep_size limits what is kept.',
     );
   }
   if (eventsHeldBy !== null) {

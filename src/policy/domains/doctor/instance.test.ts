@@ -52,6 +52,7 @@ const good = (): FakeZones => ({
 const upkeepOf = (more: Partial<DatabaseUpkeep>): Partial<InstanceProbes> => ({
   databaseUpkeep: async () => ({
     ...{ automatic: true, oldRows: 1_000, rows: 1e6, keptBy: null, eventsHeldBy: null, numbersUsed: 0.1 },
+    ...{ logKeptBy: 'standby', logKeptBytes: 2 ** 30 },
     ...more,
   }),
 });
@@ -351,6 +352,7 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
     {},
     upkeepOf({ eventsHeldBy: 'the process 7 (psql)' }),
   ],
+  ['a log that fills the disk', 'warn database', {}, {}, upkeepOf({ logKeptBytes: 11 * 2 ** 30 })],
   ['a database that soon refuses writes', 'fail database', {}, {}, upkeepOf({ numbersUsed: 0.8 })],
   ['nobody to write to', 'warn operator', {}, { operatorAddress: null }],
   ['little disk', 'warn disk', {}, {}, freeOf(0.1, 0.9)],

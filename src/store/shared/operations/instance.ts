@@ -19,6 +19,10 @@ const KEEPERS = `
   UNION ALL SELECT 'the prepared transaction ' || gid, age(transaction) FROM pg_prepared_xacts
     WHERE database = current_database()`;
 
+const LOG_KEEPERS = `
+  SELECT slot_name, pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::int8 AS bytes FROM pg_replication_slots
+    WHERE restart_lsn IS NOT NULL AND current_setting('max_slot_wal_keep_size') = '-1'`;
+
 /** Since when a process of another role has its transaction is hidden: instead, how many the server has begun since. */
 const EVENT_HOLDERS = `
   SELECT ${PROCESS} AS name, age(backend_xid) AS age
@@ -34,7 +38,9 @@ export const databaseUpkeep = read('databaseUpkeep', 'small', {}, function* (db,
        coalesce(sum(n_live_tup), 0)::int8 AS rows,
        (SELECT name FROM (${KEEPERS}) k WHERE age IS NOT NULL ORDER BY age DESC LIMIT 1) AS "keptBy",
        (SELECT name FROM (${EVENT_HOLDERS}) h ORDER BY age DESC LIMIT 1) AS "eventsHeldBy",
-       (SELECT max(age(datfrozenxid)) FROM pg_database)::float8 / 2147483647 AS "numbersUsed"
+       (SELECT max(age(datfrozenxid)) FROM pg_database)::float8 / 2147483647 AS "numbersUsed",
+       (SELECT slot_name::text FROM (${LOG_KEEPERS}) s ORDER BY bytes DESC LIMIT 1) AS "logKeptBy",
+       (SELECT coalesce(max(bytes), 0) FROM (${LOG_KEEPERS}) s) AS "logKeptBytes"
      FROM pg_stat_user_tables WHERE schemaname = current_schema() AND n_dead_tup > n_live_tup / 2`,
     heldMs,
   );
