@@ -5,6 +5,7 @@
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { isNodeName } from './config/forms.ts';
+import { isJsonObject, type JsonObject } from './lib/json-object.ts';
 import { shortestIpv6 } from './lib/loopback.ts';
 import type { Route } from './model/route.ts';
 
@@ -122,11 +123,7 @@ export function withoutPasswords(text: string): string {
 }
 
 /** Reads `sources` and `routes` of the file. `final`: the key `route`, which comes last. */
-export function readRouting(
-  file: Readonly<Record<string, unknown>>,
-  final: readonly Route[],
-  problems: string[],
-): Routing {
+export function readRouting(file: JsonObject, final: readonly Route[], problems: string[]): Routing {
   const say: Say = (where, message) => void problems.push(`postrider.json: ${where}: ${message}`);
   const sources = readList(file.sources, 'sources', MAX_SOURCES, say, readSource);
   const routes = readList(file.routes, 'routes', MAX_ROUTES, say, readRule);
@@ -205,14 +202,13 @@ export function routingRows({
 }
 
 type Say = (where: string, message: string) => void;
-type Fields = Readonly<Record<string, unknown>>;
 
 function readList<Item>(
   value: unknown,
   name: string,
   max: number,
   say: Say,
-  read: (fields: Fields, where: string, say: Say) => Item | null,
+  read: (fields: JsonObject, where: string, say: Say) => Item | null,
 ): Item[] {
   if (value === undefined) return [];
   if (!Array.isArray(value) || value.length > max) {
@@ -220,16 +216,16 @@ function readList<Item>(
     return [];
   }
   return value.flatMap((item: unknown, i): Item[] => {
-    if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+    if (!isJsonObject(item)) {
       say(`${name}[${i}]`, 'must be an object');
       return [];
     }
-    const found = read(item as Fields, `${name}[${i}]`, say);
+    const found = read(item, `${name}[${i}]`, say);
     return found === null ? [] : [found];
   });
 }
 
-function readSource(fields: Fields, where: string, say: Say): SourceConfig | null {
+function readSource(fields: JsonObject, where: string, say: Say): SourceConfig | null {
   const { id, address = null, ipv6 = null, ehlo = null, pool = DEFAULT_POOL, newSince = null } = fields;
   const { shared = false, node = null } = fields;
   const known = ['id', 'address', 'ipv6', 'ehlo', 'pool', 'newSince', 'shared', 'node'];
@@ -308,7 +304,7 @@ function ipv6Problem(address: unknown): string | null {
   return short === '::' ? 'this is no address; use an IPv6 address of this machine' : null;
 }
 
-function readRule(fields: Fields, where: string, say: Say): RouteRule | null {
+function readRule(fields: JsonObject, where: string, say: Say): RouteRule | null {
   const known = ['senderDomain', 'recipientDomain', 'priority', 'tag', 'route'];
   let ok = onlyKnown(fields, known, where, say);
   const list = (name: string, form: (text: string) => boolean, fix: string): readonly string[] | null => {
@@ -352,7 +348,7 @@ function isTag(text: string): boolean {
   return text !== '' && text.length <= MAX_TAG && text === text.trim() && !/[\u0000-\u001f\u007f]/.test(text);
 }
 
-function onlyKnown(fields: Fields, known: readonly string[], where: string, say: Say): boolean {
+function onlyKnown(fields: JsonObject, known: readonly string[], where: string, say: Say): boolean {
   const unknown = Object.keys(fields).filter((name) => !known.includes(name));
   for (const name of unknown) say(`${where}.${name}`, `unknown key; known keys: ${known.join(', ')}`);
   return unknown.length === 0;

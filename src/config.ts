@@ -15,6 +15,7 @@ import { isSourceOf, type Routing, readRouting } from './config-routing.ts';
 import { didYouMean, probablyMeant } from './lib/closest.ts';
 import { DATA_FILES } from './lib/data-files.ts';
 import { syntaxFault } from './lib/json-lines.ts';
+import { isJsonObject, type JsonObject } from './lib/json-object.ts';
 import { isLoopbackHost } from './lib/loopback.ts';
 import { isPostgresUrl, withPassword } from './lib/postgres-url.ts';
 
@@ -143,7 +144,7 @@ export function loadConfig(
   config.hostname ??= defaultHostname();
   return { config, origins, routing };
 
-  function pick(name: ConfigKey, fromFile: Readonly<Record<string, unknown>> | null): ConfigOrigin {
+  function pick(name: ConfigKey, fromFile: JsonObject | null): ConfigOrigin {
     const facts = CONFIG_KEYS[name];
     const flag = flags[name];
     if (flag !== undefined) return { text: flag, source: 'flag' };
@@ -210,7 +211,7 @@ function checkSignIn(config: Config, problems: string[]): void {
   }
 }
 
-function readFile(path: string, problems: string[]): Readonly<Record<string, unknown>> {
+function readFile(path: string, problems: string[]): JsonObject {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -227,9 +228,7 @@ function readFile(path: string, problems: string[]): Readonly<Record<string, unk
   }
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return value as Record<string, unknown>;
-    }
+    if (isJsonObject(value)) return value;
     problems.push(`${path}: must hold one JSON object`);
   } catch (cause) {
     if (text.trim() === '') problems.push(`${path}: is empty; remove it, or write {} into it`);

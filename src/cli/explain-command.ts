@@ -5,6 +5,7 @@
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { isJsonObject, type JsonObject } from '../lib/json-object.ts';
 import { type Classifier, createClassifier } from '../pipeline/deliver/outcome/classifier/classify.ts';
 import { readReply } from '../pipeline/deliver/outcome/classifier/normalise.ts';
 import {
@@ -104,12 +105,11 @@ async function explainLines(
 type LineAnswer = { id: unknown; error: string } | ({ id: unknown } & ReturnType<typeof answerOf>);
 
 function answerLine(classifier: Classifier, line: string, stage: Stage, mx: string | undefined): LineAnswer {
-  let fields: Readonly<Record<string, unknown>>;
+  let fields: JsonObject;
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return { id: null, error: 'not an object' };
-    fields = value as Readonly<Record<string, unknown>>;
+    if (!isJsonObject(value)) return { id: null, error: 'not an object' };
+    fields = value;
   } catch {
     return { id: null, error: 'not JSON' };
   }

@@ -9,6 +9,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { isJsonObject } from '../lib/json-object.ts';
 import { whyNot } from '../lib/why-not.ts';
 import { CommandError } from './terminal.ts';
 
@@ -46,7 +47,7 @@ export async function readObject(file: string | undefined): Promise<object | und
   } catch (cause) {
     throw new CommandError(`${file} is not JSON: ${(cause as Error).message}`);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  if (isJsonObject(value)) return value;
   throw new CommandError(`${file} must hold a JSON object, like {"name": "Ann"}`);
 }
 

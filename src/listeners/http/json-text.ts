@@ -3,6 +3,8 @@
  * and lets other requests run in between. A small answer costs as much as with `JSON.stringify`. The text is the
  * same, but for lone surrogates (lib/well-formed-json.ts).
  */
+
+import { isJsonObject } from '../../lib/json-object.ts';
 import { nextTurn } from '../../lib/turns.ts';
 import { wellFormedJson } from '../../lib/well-formed-json.ts';
 
@@ -11,7 +13,7 @@ const CHARS_A_TURN = 1_000_000;
 
 /** The text, or its bytes if writing was interrupted. */
 export async function jsonText(value: unknown): Promise<string | Uint8Array> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return wellFormedJson(value);
+  if (!isJsonObject(value)) return wellFormedJson(value);
   const done: Uint8Array[] = [];
   let text = '';
   for (const [name, member] of Object.entries(value)) {

@@ -5,6 +5,7 @@
  */
 import { parentPort } from 'node:worker_threads';
 import { AppError, type Problem } from '../../lib/errors.ts';
+import { isJsonObject } from '../../lib/json-object.ts';
 import { inOneGo } from '../../lib/turns.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import { composeInputInSteps } from '../../pipeline/accept/compose-input.ts';
@@ -14,7 +15,6 @@ import { createCompiledCache } from '../../pipeline/compose/template/compiled-ca
 import { type CompiledTemplate, compileTemplate } from '../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../pipeline/compose/template/template-error.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './body/json-body.ts';
-import { isJsonObject } from './body/json-properties.ts';
 import { readCaptured } from './sandbox/captured-wish.ts';
 import { quoteLongContentIds } from './send/attachments.ts';
 import { BATCH_LIST, readBatchEnvelope } from './send/batch-envelope.ts';

@@ -3,6 +3,7 @@
  * its position, its value and the correction, and counts as absent. `done` reports members that were not read.
  */
 import { parseRoute, withoutPasswords } from '../../config-routing.ts';
+import { isJsonObject } from '../../lib/json-object.ts';
 import type { Route } from '../../model/route.ts';
 
 export interface Fields {
@@ -42,8 +43,8 @@ const DAY_MINUTES = 24 * 60;
 
 /** null: `value` is not an object. `at`: its position in the file, '' = the whole. */
 export function createFields(value: unknown, at: string, say: Say): Fields | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const object = value as Readonly<Record<string, unknown>>;
+  if (!isJsonObject(value)) return null;
+  const object = value;
   const asked = new Set<string>();
   const place = (name: string) => (at === '' ? name : `${at}.${name}`);
 

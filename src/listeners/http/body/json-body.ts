@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../../../lib/errors.ts';
 import { syntaxFault } from '../../../lib/json-lines.ts';
-import { isJsonObject, type JsonObject } from './json-properties.ts';
+import { isJsonObject, type JsonObject } from '../../../lib/json-object.ts';
 
 /** An object without members takes 40 octets of memory, and three of a body: 32 MB of them took all memory of a small machine. */
 const MAX_VALUES = 1_000_000;

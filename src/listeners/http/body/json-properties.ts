@@ -3,6 +3,7 @@
  * wins; two other spellings of one name are reported; null counts as absent; unknown names are reported only in strict
  * mode. Keys are looked up in tables, never assigned to an object, so `__proto__` is ordinary data.
  */
+import type { JsonObject } from '../../../lib/json-object.ts';
 import { pointerSegment } from './problem-list.ts';
 
 /** The most unknown names of one object that are reported. */
@@ -13,8 +14,6 @@ const ABSENT = 0;
 const EXACT = 1;
 const OTHER = 2;
 const CLASH = 3;
-
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The documented names of one object, in documented order. */
 export interface PropertyTable {
@@ -38,11 +37,6 @@ export function propertyTable(names: readonly string[]): PropertyTable {
     lower: new Map(names.map((name, index) => [name.toLowerCase(), index])),
     longest: Math.max(...names.map((name) => name.length)),
   };
-}
-
-/** Whether a parsed JSON value is an object (and not null or an array). */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The values in the table's order; undefined = absent or null. */

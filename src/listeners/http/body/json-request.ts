@@ -6,11 +6,12 @@
 import { z } from 'zod';
 import { meantOrKnown } from '../../../lib/closest.ts';
 import { AppError } from '../../../lib/errors.ts';
+import type { JsonObject } from '../../../lib/json-object.ts';
 import type { ApiRequest } from '../route.ts';
 import { problemOf } from './issue-text.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
 import { requireJson } from './json-media-type.ts';
-import { type JsonObject, propertyTable, readProperties } from './json-properties.ts';
+import { propertyTable, readProperties } from './json-properties.ts';
 import { prefersStrict } from './prefer.ts';
 import { createProblemList, MAX_PROBLEMS } from './problem-list.ts';
 

@@ -6,6 +6,7 @@
 
 import { z } from 'zod';
 import { uuidv7 } from '../../../lib/ids.ts';
+import { isJsonObject } from '../../../lib/json-object.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import { SUPPRESSION_REASONS, type Suppression } from '../../../model/suppression.ts';
 import { pickDomain } from '../../../policy/access/rights.ts';
@@ -59,8 +60,8 @@ const ITEM = propertyTable(['Email', 'Reason', 'Note', 'ExpiresAt']);
 
 const item = z.preprocess(
   (value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    const given = readProperties(value as Record<string, unknown>, ITEM, false, () => {});
+    if (!isJsonObject(value)) return value;
+    const given = readProperties(value, ITEM, false, () => {});
     return Object.fromEntries(ITEM.names.map((name, i) => [name, given[i]]));
   },
   z.object({

@@ -1,5 +1,5 @@
 /** Reading the document as plain JSON: references followed, members taken as what they should be. */
-import { isJsonObject } from '../body/json-properties.ts';
+import { isJsonObject } from '../../../lib/json-object.ts';
 import type { Json } from '../openapi/components.ts';
 
 /** An object, or an empty one. */

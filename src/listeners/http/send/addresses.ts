@@ -7,10 +7,11 @@
  */
 import { z } from 'zod';
 import type { ErrorName } from '../../../lib/errors.ts';
+import { isJsonObject } from '../../../lib/json-object.ts';
 import { type Address, parseAddress } from '../../../mail/address.ts';
 import type { Mailbox, RecipientKind } from '../../../model/message.ts';
 import type { SubmittedRecipient } from '../../../model/submission.ts';
-import { isJsonObject, propertyTable } from '../body/json-properties.ts';
+import { propertyTable } from '../body/json-properties.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import { hasControl, isLongerThan } from '../body/text-rules.ts';
 import type { EmailLimits } from './limits.ts';

@@ -4,9 +4,10 @@
  * the content is checked in one search before it is decoded, because the decoder skips what it does not know.
  */
 import { z } from 'zod';
+import { isJsonObject } from '../../../lib/json-object.ts';
 import { isInvitation, OCTET_STREAM, parseMediaType, typeFromFilename } from '../../../mail/content-type.ts';
 import type { SubmittedAttachment } from '../../../model/submission.ts';
-import { isJsonObject, propertyTable } from '../body/json-properties.ts';
+import { propertyTable } from '../body/json-properties.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import { hasControl, isLongerThan } from '../body/text-rules.ts';
 import { type Reading, readMembers } from './reading.ts';

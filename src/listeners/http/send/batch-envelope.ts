@@ -3,7 +3,8 @@
  * read by the rules of POST /email afterwards.
  */
 import type { Problem } from '../../../lib/errors.ts';
-import { type JsonObject, propertyTable, readProperties } from '../body/json-properties.ts';
+import type { JsonObject } from '../../../lib/json-object.ts';
+import { propertyTable, readProperties } from '../body/json-properties.ts';
 import { createProblemList } from '../body/problem-list.ts';
 
 /** Messages of one batch. */

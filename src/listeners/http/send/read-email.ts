@@ -6,9 +6,10 @@
  */
 import { didYouMean } from '../../../lib/closest.ts';
 import { AppError, ERRORS, type Problem } from '../../../lib/errors.ts';
+import type { JsonObject } from '../../../lib/json-object.ts';
 import { SUBMISSION_DEFAULTS, type Submission } from '../../../model/submission.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../body/json-body.ts';
-import { type JsonObject, readProperties } from '../body/json-properties.ts';
+import { readProperties } from '../body/json-properties.ts';
 import { createProblemList, inFieldOrder, MAX_PROBLEMS, pointerSegment } from '../body/problem-list.ts';
 import { hasUnsafeContentId, quoteLongContentIds } from './attachments.ts';
 import { FIELD_NAMES, placeOf, readFields } from './fields.ts';

@@ -4,8 +4,9 @@
  */
 import { didYouMean, probablyMeant } from '../../../lib/closest.ts';
 import type { ErrorName } from '../../../lib/errors.ts';
+import type { JsonObject } from '../../../lib/json-object.ts';
 import type { Submission } from '../../../model/submission.ts';
-import { type JsonObject, type PropertyTable, readProperties } from '../body/json-properties.ts';
+import { type PropertyTable, readProperties } from '../body/json-properties.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import type { EmailLimits } from './limits.ts';
 import { MAX_IGNORED, type UnknownMember, unknownMembers } from './unknown-members.ts';

@@ -6,13 +6,13 @@
 
 import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
+import { isJsonObject } from '../../../lib/json-object.ts';
 import { createTurns } from '../../../lib/turns.ts';
 import type { BatchRequest } from '../../../pipeline/accept/acceptance.ts';
 import type { BatchItem, ItemOutcome } from '../../../pipeline/accept/batch.ts';
 import { sharersOf } from '../../../policy/access/rights.ts';
 import { type Answer, count, messageId } from '../answer-schemas.ts';
 import { requireJson } from '../body/json-media-type.ts';
-import { isJsonObject } from '../body/json-properties.ts';
 import { prefersStrict } from '../body/prefer.ts';
 import type { ApiParts } from '../deps.ts';
 import { replayedAnswer } from '../idempotency.ts';

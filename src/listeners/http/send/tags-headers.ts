@@ -4,8 +4,9 @@
  * writes itself; a forbidden one is refused by name, never dropped in silence. Two spellings of one header name are
  * refused as well, because most headers may stand in a message only once (RFC 5322 §3.6).
  */
+
+import { isJsonObject } from '../../../lib/json-object.ts';
 import { checkHeader, MAX_HEADER_NAME_OCTETS, MAX_HEADER_VALUE_OCTETS } from '../../../mail/header-rules.ts';
-import { isJsonObject } from '../body/json-properties.ts';
 import { pointerSegment } from '../body/problem-list.ts';
 import { hasControl, isLongerThan } from '../body/text-rules.ts';
 import type { Reading } from './reading.ts';

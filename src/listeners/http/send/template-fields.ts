@@ -4,6 +4,7 @@
  * reading a request waits for nothing; `namedTemplate` says which one to look up.
  */
 
+import { isJsonObject, type JsonObject } from '../../../lib/json-object.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import { isAtOrBelow } from '../../../mail/address-text.ts';
 import type { TemplateLimits } from '../../../pipeline/compose/template/limits.ts';
@@ -13,7 +14,7 @@ import {
   fillTemplate,
 } from '../../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
-import { isJsonObject, type JsonObject, propertyTable, readProperties } from '../body/json-properties.ts';
+import { propertyTable, readProperties } from '../body/json-properties.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import { fillMistake, missingVariables } from '../templates/template-problems.ts';
 import { MAX_VERSION } from '../templates/template-request.ts';

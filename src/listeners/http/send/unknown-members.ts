@@ -4,7 +4,8 @@
  * fit a header.
  */
 import { probablyMeant } from '../../../lib/closest.ts';
-import type { JsonObject, PropertyTable } from '../body/json-properties.ts';
+import type { JsonObject } from '../../../lib/json-object.ts';
+import type { PropertyTable } from '../body/json-properties.ts';
 
 /** As many as a header names. */
 export const MAX_IGNORED = 5;

@@ -1,11 +1,13 @@
 /**
  * Readers of fields of POST /email that are a single value: how a message is sent, when, and what is kept of it.
  */
+
+import { isJsonObject } from '../../../lib/json-object.ts';
 import type { SandboxResult } from '../../../model/message.ts';
 import { type Metadata, readMetadata } from '../../../model/metadata.ts';
 import { NO_WISH, type PersonalWish } from '../../../model/personal.ts';
 import { readExpiryTime, readSendTime } from '../../../model/schedule.ts';
-import { isJsonObject, propertyTable } from '../body/json-properties.ts';
+import { propertyTable } from '../body/json-properties.ts';
 import { type ProblemList, pointerSegment } from '../body/problem-list.ts';
 import { type Reading, readMembers } from './reading.ts';
 

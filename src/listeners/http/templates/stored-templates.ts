@@ -4,6 +4,7 @@
  */
 import { AppError } from '../../../lib/errors.ts';
 import { isUuid } from '../../../lib/ids.ts';
+import type { JsonObject } from '../../../lib/json-object.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
 import { createCompiledCache } from '../../../pipeline/compose/template/compiled-cache.ts';
@@ -11,7 +12,6 @@ import { SMALL_LIMITS } from '../../../pipeline/compose/template/limits.ts';
 import { type CompiledTemplate, compileTemplate } from '../../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
 import type { Store } from '../../../store/store.ts';
-import type { JsonObject } from '../body/json-properties.ts';
 import { type FoundTemplate, namedTemplate, servesSender } from '../send/template-fields.ts';
 import { ownDomains } from '../tenancy.ts';
 import { templateMistake } from './template-problems.ts';

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { AppError, type Problem } from '../../../lib/errors.ts';
+import { isJsonObject } from '../../../lib/json-object.ts';
 import type { TemplateTexts } from '../../../model/template.ts';
 import type { TemplateLimits } from '../../../pipeline/compose/template/limits.ts';
 import {
@@ -14,7 +15,6 @@ import {
   fillTemplate,
 } from '../../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
-import { isJsonObject } from '../body/json-properties.ts';
 import { readJsonBytes } from '../body/json-request.ts';
 import { lineOfName } from '../body/text-rules.ts';
 import { fillMistake, missingVariables, templateMistake } from './template-problems.ts';

@@ -4,6 +4,7 @@
  */
 import { closest } from '../../../lib/closest.ts';
 import { readJson } from '../../../lib/json-lines.ts';
+import { isJsonObject } from '../../../lib/json-object.ts';
 import { isLimitName, LIMIT_NAMES, LIMITS } from './limit-values.ts';
 import { MOST_SMALL_MESSAGES, type PathLimits } from './types.ts';
 
@@ -122,7 +123,7 @@ const FIELDS: Readonly<
   },
   limits: checkLimits,
   sources: (value, at, row, say) => {
-    if (!isObject(value)) {
+    if (!isJsonObject(value)) {
       say(at, `${row} sources ${shown(value)}: use an object of limits by source id`);
       return;
     }
@@ -142,7 +143,7 @@ function checkRow(
   say: Say,
 ): void {
   const at = `/${index}`;
-  if (!isObject(item)) {
+  if (!isJsonObject(item)) {
     say(at, `row ${index + 1}: use an object such as {"id": "google", "limits": {"connections": 3}}`);
     return;
   }
@@ -186,7 +187,7 @@ function checkSources(rows: readonly ShapingRow[], ids: ReadonlySet<string>, say
 }
 
 function checkLimits(value: unknown, at: string, row: string, say: Say): void {
-  if (!isObject(value)) {
+  if (!isJsonObject(value)) {
     say(at, `${row} limits ${shown(value)}: use an object such as {"connections": 3}`);
     return;
   }
@@ -211,10 +212,6 @@ function checkTexts(value: unknown, at: string, what: string, form: RegExp, fix:
 
 function checkText(value: unknown, at: string, row: string, say: Say): void {
   if (typeof value !== 'string') say(at, `${row} ${lastOf(at)} ${shown(value)}: use a text`);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function shown(value: unknown): string {

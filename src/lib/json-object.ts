@@ -1,0 +1,10 @@
+/**
+ * Tells a JSON object from the other values that `JSON.parse` returns, null and arrays among them. Takes any value; never
+ * throws.
+ */
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
