@@ -332,9 +332,7 @@ function createInput() {
       return { kind: 'body', text: take(end, end === 0 ? 3 : 5) };
     },
     /** Forgets, and returns, what came. */
-    clear(): string {
-      return take(input.length, 0);
-    },
+    clear: (): string => take(input.length, 0),
   };
 
   /** The first `octets`, and drops their end. */

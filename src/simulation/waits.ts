@@ -37,12 +37,11 @@ export function createWaits(plan: SimulationPlan, weight: number) {
       else note(one, busiest.waitsFor, reasonOf(busiest), rest, nowMs);
     },
     /** The largest first, without mail that was only on its way. */
-    list(): WaitForecast[] {
-      return [...found.entries()]
+    list: (): WaitForecast[] =>
+      [...found.entries()]
         .filter(([key, { peak }]) => peak >= least && !/ (?:turn|none|connecting|resolving)$/.test(key))
         .map(([, wait]) => wait)
-        .sort((a, b) => b.peak - a.peak);
-    },
+        .sort((a, b) => b.peak - a.peak),
   };
 
   function note(

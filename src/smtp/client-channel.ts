@@ -168,18 +168,10 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
   if (socket.destroyed) close('reset', 'the connection was reset');
 
   return {
-    nowMs() {
-      return nowMs;
-    },
-    closed() {
-      return closed;
-    },
-    buffered() {
-      return reader.buffered();
-    },
-    unsent() {
-      return socket.writableLength;
-    },
+    nowMs: () => nowMs,
+    closed: () => closed,
+    buffered: () => reader.buffered(),
+    unsent: () => socket.writableLength,
     listen(next) {
       listener = next;
       if (closed !== null) next?.onClose(closed);

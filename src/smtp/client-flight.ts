@@ -75,9 +75,7 @@ export function createFlight(parts: Parts): Flight {
   let proof: number | null = null;
 
   return {
-    size() {
-      return works.length;
-    },
+    size: () => works.length,
     head: () => works[0] ?? null,
     mayTake(most) {
       if (works.length === 0) return true;

@@ -145,16 +145,10 @@ export function createSession(parts: SessionParts): Session {
       if (channel.closed() !== null || quitSent) return 'closed';
       return isIdle() ? 'idle' : 'busy';
     },
-    delivered() {
-      return delivered;
-    },
-    transactions() {
-      return transactions;
-    },
+    delivered: () => delivered,
+    transactions: () => transactions,
     unsent: channel.unsent,
-    hasRoom() {
-      return hasRoom();
-    },
+    hasRoom: () => hasRoom(),
     roundTripMs: parts.roundTripMs,
     progress() {
       // Of several that were sent whole, each is somewhere else.
@@ -162,12 +156,10 @@ export function createSession(parts: SessionParts): Session {
       if (work === null) return null;
       return { stage: stageOf(work, work.flushed), sinceMs: work.startedMs };
     },
-    inFlight() {
-      return flight.size();
-    },
+    inFlight: () => flight.size(),
     maySendWhole,
-    sendWhole(tx) {
-      return take(tx, (work) => {
+    sendWhole: (tx) =>
+      take(tx, (work) => {
         if (!maySendWhole(Number.POSITIVE_INFINITY)) throw new Error('nothing may be sent whole now');
         if (tx.begins?.() === false) {
           lose(work, { reason: 'local', detail: 'it is not to go any more', reply: null }, true);
@@ -175,16 +167,14 @@ export function createSession(parts: SessionParts): Session {
         }
         wasWhole = true;
         flight.send(work);
-      });
-    },
-    transact(tx) {
-      return take(tx, (work) => {
+      }),
+    transact: (tx) =>
+      take(tx, (work) => {
         if (!pair.hasRoom() || flight.size() > 0)
           throw new Error('a session takes two transactions at once, not three');
         wasWhole = false;
         pair.send(work);
-      });
-    },
+      }),
     watch(watcher) {
       watch = watcher;
     },

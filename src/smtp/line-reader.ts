@@ -85,12 +85,8 @@ export function createLineReader(options: { maxLineBytes: number }): LineReader 
       while (end > start && source[end - 1] === CR) end -= 1;
       return decode(source, start, end);
     },
-    lineBytes() {
-      return lineBytes;
-    },
-    buffered() {
-      return chunk.length - at + heldBytes;
-    },
+    lineBytes: () => lineBytes,
+    buffered: () => chunk.length - at + heldBytes,
     unfinished: () => decode(held, 0, held.length),
   };
 }

@@ -141,8 +141,6 @@ export function createReplyReader(): ReplyReader {
         return { kind: 'reply', reply };
       }
     },
-    buffered() {
-      return receivedBytes + reader.buffered();
-    },
+    buffered: () => receivedBytes + reader.buffered(),
   };
 }

@@ -201,18 +201,10 @@ export function createDataReader(
       received += i - at;
       return state === END ? i : -1;
     },
-    fault() {
-      return GRAVEST_FIRST.find((each) => faults.has(each)) ?? null;
-    },
-    bytes() {
-      return buffer.subarray(0, length);
-    },
+    fault: () => GRAVEST_FIRST.find((each) => faults.has(each)) ?? null,
+    bytes: () => buffer.subarray(0, length),
     release,
-    isEightBit() {
-      return eightBit;
-    },
-    received() {
-      return received;
-    },
+    isEightBit: () => eightBit,
+    received: () => received,
   };
 }

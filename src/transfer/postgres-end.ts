@@ -63,9 +63,8 @@ export async function openPostgresEnd(url: string, role: Role, clock: Clock): Pr
 
   return {
     name,
-    async bytes() {
-      return (await db.get<{ n: number }>('SELECT pg_database_size(current_database()) AS n'))?.n ?? 0;
-    },
+    bytes: async () =>
+      (await db.get<{ n: number }>('SELECT pg_database_size(current_database()) AS n'))?.n ?? 0,
     async meta(name) {
       // Not through the snapshot: it may have been written since.
       const sql = 'SELECT value FROM meta WHERE name = $1';

@@ -58,9 +58,8 @@ export async function openSqliteEnd(path: string, role: Role): Promise<End> {
       const pages = get<{ page_count: number }>('PRAGMA page_count')?.page_count ?? 0;
       return pages * (get<{ page_size: number }>('PRAGMA page_size')?.page_size ?? 0);
     },
-    async meta(name) {
-      return get<{ value: string }>('SELECT value FROM meta WHERE name = ?', name)?.value ?? null;
-    },
+    meta: async (name) =>
+      get<{ value: string }>('SELECT value FROM meta WHERE name = ?', name)?.value ?? null,
     async setMeta(name, value) {
       putMeta(name, value);
     },

@@ -72,9 +72,8 @@ export async function askAtTerminal(
       });
       return said(answer).trim();
     },
-    async secret({ message, check }) {
-      return said(await prompts.password({ ...at, message, validate: (text) => check?.(text ?? '') })) ?? '';
-    },
+    secret: async ({ message, check }) =>
+      said(await prompts.password({ ...at, message, validate: (text) => check?.(text ?? '') })) ?? '',
     async choose({ message, options, initial }) {
       const answer = await prompts.select<string>({
         ...at,
@@ -84,9 +83,8 @@ export async function askAtTerminal(
       });
       return said(answer) as (typeof options)[number]['value'];
     },
-    async agree({ message, initial }) {
-      return said(await prompts.confirm({ ...at, message, initialValue: initial }));
-    },
+    agree: async ({ message, initial }) =>
+      said(await prompts.confirm({ ...at, message, initialValue: initial })),
   };
 }
 
@@ -108,9 +106,7 @@ export function askNobody(): Ask {
       if (initial === undefined) throw missing(flag, message);
       return initial;
     },
-    async agree({ initial }) {
-      return initial;
-    },
+    agree: async ({ initial }) => initial,
   };
 }
 

@@ -47,9 +47,7 @@ export function createRunningRequests(clock: Pick<Clock, 'setTimer'>): RunningRe
       });
       return atMost(clock, deadlineMs, idle);
     },
-    endOf(reply) {
-      return AbortSignal.any([goneOf(reply), stop.signal]);
-    },
+    endOf: (reply) => AbortSignal.any([goneOf(reply), stop.signal]),
   };
 }
 

@@ -48,9 +48,7 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
   let targets: ReturnTarget[] = [];
 
   return {
-    async onAuth() {
-      return reply(502, '5.5.1', 'Nobody logs in here');
-    },
+    onAuth: async () => reply(502, '5.5.1', 'Nobody logs in here'),
     async onMail() {
       targets = [];
       return refused([]);

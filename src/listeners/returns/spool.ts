@@ -191,9 +191,7 @@ export async function openSpool(
       const entry = entries.get(id);
       return entry?.isReport === true ? entry.sender : null;
     },
-    async read(id) {
-      return parseSpooled(await readFile(join(path, `${id}.eml`)));
-    },
+    read: async (id) => parseSpooled(await readFile(join(path, `${id}.eml`))),
     async remove(id) {
       await rm(join(path, `${id}.eml`), { force: true });
       forget(id);

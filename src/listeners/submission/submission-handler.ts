@@ -122,9 +122,7 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
       return tooFast === null ? null : smtpReply(tooFast);
     },
 
-    async onRcpt(to) {
-      return to.address === null ? reply(550, '5.1.3', 'The recipient needs a domain') : null;
-    },
+    onRcpt: async (to) => (to.address === null ? reply(550, '5.1.3', 'The recipient needs a domain') : null),
 
     async onMessage(envelope, message, facts) {
       if (caller === null) return reply(530, '5.7.0', 'Authentication required');

@@ -185,9 +185,8 @@ function createRings(maxRows: number) {
       }
       while (total > maxRows) total -= rings.shift()?.length ?? total;
     },
-    rows(isWanted: (row: Row) => boolean): Row[] {
-      return [...rings.values()].flatMap((ring) => ring.filter(isWanted));
-    },
+    rows: (isWanted: (row: Row) => boolean): Row[] =>
+      [...rings.values()].flatMap((ring) => ring.filter(isWanted)),
   };
 }
 

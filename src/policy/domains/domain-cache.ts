@@ -53,8 +53,8 @@ export function createDomainCache({
       const found = cache.get(name);
       return found !== undefined && found.until > clock.monotonicMs() ? found : null;
     },
-    lookUp(name) {
-      return reading.of(
+    lookUp: (name) =>
+      reading.of(
         name,
         () => readRow(name),
         (row) => {
@@ -62,8 +62,7 @@ export function createDomainCache({
           else atMostOnce.delete(name);
           cache.set(name, row);
         },
-      );
-    },
+      ),
     forget(name) {
       reading.forget(name);
       cache.delete(name);

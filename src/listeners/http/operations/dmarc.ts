@@ -173,23 +173,21 @@ function createSums(own: ReadonlySet<string>) {
           from.found.set(one.found, (from.found.get(one.found) ?? 0) + one.messages);
       }
     },
-    answer(): Omit<DmarcAnswer, 'Domain' | 'Since' | 'Complete'> {
-      return {
-        Reports: reports,
-        ...shown(all),
-        Sources: shownSources([...sources.values()], own),
-        Reporters: [...reporters.values()]
-          .sort((a, b) => Number(b.signedBy !== '') - Number(a.signedBy !== '') || b.messages - a.messages)
-          .slice(0, MAX_SHOWN)
-          .map((one) => ({
-            Name: one.name,
-            SignedBy: one.signedBy === '' ? null : one.signedBy,
-            Reports: one.reports,
-            Messages: one.messages,
-            LastAt: isoTime(one.lastAt),
-          })),
-      };
-    },
+    answer: (): Omit<DmarcAnswer, 'Domain' | 'Since' | 'Complete'> => ({
+      Reports: reports,
+      ...shown(all),
+      Sources: shownSources([...sources.values()], own),
+      Reporters: [...reporters.values()]
+        .sort((a, b) => Number(b.signedBy !== '') - Number(a.signedBy !== '') || b.messages - a.messages)
+        .slice(0, MAX_SHOWN)
+        .map((one) => ({
+          Name: one.name,
+          SignedBy: one.signedBy === '' ? null : one.signedBy,
+          Reports: one.reports,
+          Messages: one.messages,
+          LastAt: isoTime(one.lastAt),
+        })),
+    }),
   };
 }
 

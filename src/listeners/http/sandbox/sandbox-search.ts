@@ -100,23 +100,21 @@ export function createCaptureSearch(
   const keptTexts = new BoundedMap<number, Promise<Omit<CaptureText, 'messageSeq'> | null>>(MAX_KEPT_TEXTS);
 
   return {
-    filtersOf(query, caller) {
-      return {
-        stored: withoutUndefined({
-          inbox: query.Inbox?.toLowerCase(),
-          from: query.From,
-          to: query.To,
-          subject: query.Subject,
-          tag: query.Tag,
-          since: query.Since,
-          until: query.Until,
-          seen: query.Seen,
-        }),
-        text: query.Text,
-        hasFiles: query.HasAttachment,
-        tenant: sharersOf(caller),
-      };
-    },
+    filtersOf: (query, caller) => ({
+      stored: withoutUndefined({
+        inbox: query.Inbox?.toLowerCase(),
+        from: query.From,
+        to: query.To,
+        subject: query.Subject,
+        tag: query.Tag,
+        since: query.Since,
+        until: query.Until,
+        seen: query.Seen,
+      }),
+      text: query.Text,
+      hasFiles: query.HasAttachment,
+      tenant: sharersOf(caller),
+    }),
 
     async newest(domains, filters, limit, { beforeSeq, ended } = {}) {
       const { text, hasFiles } = filters;
@@ -153,9 +151,8 @@ export function createCaptureSearch(
 
     matches,
     bytesOf,
-    async detailOf(capture, tenant) {
-      return reader.detail(await bytesOf(capture), toCaptureSummary(capture), 'capture', tenant);
-    },
+    detailOf: async (capture, tenant) =>
+      reader.detail(await bytesOf(capture), toCaptureSummary(capture), 'capture', tenant),
   };
 
   async function matches(capture: CaptureView, filters: CaptureFilters): Promise<boolean> {

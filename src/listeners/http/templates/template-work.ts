@@ -58,11 +58,10 @@ export function createTemplateWork(deps: {
       return orThrow(await workers.run(sharersOf(caller), 'template', { body, strict, isNew }));
     },
 
-    async names(caller, texts) {
-      return isSmall(texts)
+    names: async (caller, texts) =>
+      isSmall(texts)
         ? namesIn(texts)
-        : orThrow(await workers.run(sharersOf(caller), 'names', { texts })).names;
-    },
+        : orThrow(await workers.run(sharersOf(caller), 'names', { texts })).names,
 
     async render(request, head) {
       const { caller } = request;

@@ -38,9 +38,8 @@ export function createDomainDoctor(deps: DomainDoctorDeps, limits: LookupLimits 
   /** By everything that the result depends on, because keys and settings may change during an examination. */
   const underWay = createSharedWork<DomainVerification>();
   return {
-    examine(examined, { fresh } = { fresh: false }) {
-      return underWay.of(JSON.stringify([fresh, examined]), () => examineNow(examined, fresh));
-    },
+    examine: (examined, { fresh } = { fresh: false }) =>
+      underWay.of(JSON.stringify([fresh, examined]), () => examineNow(examined, fresh)),
   };
 
   async function examineNow(examined: ExaminedDomain, fresh: boolean): Promise<DomainVerification> {
