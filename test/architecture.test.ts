@@ -31,11 +31,11 @@ describe('src/', () => {
   });
 });
 
-/** Pure readers that the command line or the server uses too. */
+/** Pure functions that the command line or the server uses too. */
 const SHARED_WITH_UI = [
   ...['src/policy/suppressions/import-file.ts', 'src/policy/suppressions/import-presets.ts'],
   'src/client/event-stream.ts',
-  'src/lib/csv.ts',
+  ...['src/lib/capital.ts', 'src/lib/csv.ts'],
   'src/listeners/http/sandbox/captured-page.ts',
   'src/model/wait-reason.ts',
   'src/model/webhook.ts',

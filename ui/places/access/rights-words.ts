@@ -75,11 +75,6 @@ function listText(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** With a capital letter, for the beginning of a line. */
-export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 function thingText(thing: string): string {
   return THINGS[thing] ?? thing;
 }

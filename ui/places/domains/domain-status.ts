@@ -1,5 +1,6 @@
 /** How a sender domain stands, in words: what follows for its mail, and what is wrong first. Pure. */
 import type { Domain, Hold } from '../../../src/client/api-types.ts';
+import { capital } from '../../../src/lib/capital.ts';
 
 export type DomainWord = 'Verified' | 'Failing' | 'Held' | 'Pending';
 
@@ -115,5 +116,5 @@ export function checkName(name: string): string {
   // Some are named with the address that they are about.
   const [kind = '', ...of] = name.split(' ');
   const known = CHECK_NAMES[kind] ?? (/^dkim\d/.test(kind) ? 'DKIM' : kind);
-  return [known.charAt(0).toUpperCase() + known.slice(1), ...of].join(' ');
+  return [capital(known), ...of].join(' ');
 }

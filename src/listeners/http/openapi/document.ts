@@ -3,6 +3,8 @@
  * in it. Given the routes and an address, leaves plain JSON with its keys in a fixed order. The committed `openapi.json`
  * is this without an address; a server serves it with its own.
  */
+
+import { capital } from '../../../lib/capital.ts';
 import { EVENT_KINDS } from '../../../model/event.ts';
 import { SCOPES } from '../../../model/token.ts';
 import { problemBody } from '../problem.ts';
@@ -157,7 +159,7 @@ function webhookSection(components: Components): Json {
       {
         post: {
           operationId: `on${type.split(/[._]/).map(capital).join('')}`,
-          summary: meaning.charAt(0).toUpperCase() + meaning.slice(1),
+          summary: capital(meaning),
           description: `Called for webhooks of \`${EVENT_KINDS[kind].token}\` or \`all\`. Signed as Standard Webhooks says; any other answer than 2xx is tried again.`,
           tags: ['Webhooks'],
           security: [],
@@ -178,10 +180,6 @@ function webhookSection(components: Components): Json {
       },
     ]),
   );
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Links of the reference lead nowhere here. */

@@ -1,5 +1,6 @@
 /** The form of `GET /attention`: items, each with its severity, its fix and the operation that mends it. */
 import { z } from 'zod';
+import { capital } from '../../../lib/capital.ts';
 import { type Answer, count, time } from '../answer-schemas.ts';
 
 const action = z
@@ -58,6 +59,6 @@ export const NOTHING_ELSE = { Since: null, Until: null, Waiting: null, Action: n
 export function sentence(text: string): string {
   // The name of a host stays as it is.
   const isName = /^\S*[.:]\S/.test(text);
-  const begun = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  const begun = isName ? text : capital(text);
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { capital } from '../../../lib/capital.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { type EventKind, MAIL_KINDS } from '../../../model/event.ts';
 import type { Store } from '../../../store/store.ts';
@@ -182,7 +183,7 @@ function figures(counts: readonly StatsCount[]) {
     whole === 0 ? null : Math.round((part / whole) * 1e6) / 1e6;
   const ended = of('delivered') + of('bounced') + of('failed');
   return {
-    Counts: Object.fromEntries(MAIL_KINDS.map((kind) => [wordOf(kind), of(kind)])),
+    Counts: Object.fromEntries(MAIL_KINDS.map((kind) => [capital(kind), of(kind)])),
     Rates: {
       Delivered: share(of('delivered'), ended),
       Bounced: share(of('bounced'), ended),
@@ -198,8 +199,4 @@ function figures(counts: readonly StatsCount[]) {
 /** Of a group of milliseconds. */
 function seconds(name: string): string {
   return name === '' ? '' : String(Number(name) / 1000);
-}
-
-function wordOf(kind: EventKind): string {
-  return kind.charAt(0).toUpperCase() + kind.slice(1);
 }

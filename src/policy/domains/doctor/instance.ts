@@ -6,6 +6,8 @@
  * Takes the configuration, a resolver, and the checks that are not DNS; returns checks in the form of those of domains.
  * Other machines are contacted only by DNS and as far as the operator configured them.
  */
+
+import { capital } from '../../../lib/capital.ts';
 import type { DnsAnswer, DnsFailureReason, Resolver } from '../../../net/dns-types.ts';
 import { type DomainCheck, openCheck, showable } from './check.ts';
 import { day } from './hosts.ts';
@@ -260,5 +262,5 @@ async function checkTransportReports(
 
 function sentenceOf(text: string): string {
   const shown = showable(text);
-  return `${shown.charAt(0).toUpperCase()}${shown.slice(1)}${shown.endsWith('.') ? '' : '.'}`;
+  return `${capital(shown)}${shown.endsWith('.') ? '' : '.'}`;
 }

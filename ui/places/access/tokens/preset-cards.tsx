@@ -1,6 +1,7 @@
 /** What a token may do: one card a preset, each with what it may and what it may not. */
 import { useId } from 'react';
-import { capital, type PresetName, type PresetWords } from '../rights-words.ts';
+import { capital } from '../../../../src/lib/capital.ts';
+import type { PresetName, PresetWords } from '../rights-words.ts';
 
 export function PresetCards({
   presets,

@@ -2,6 +2,7 @@
 import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Token } from '../../../../src/client/api-types.ts';
+import { capital } from '../../../../src/lib/capital.ts';
 import { listTokens } from '../../../api/access.ts';
 import { commandOf, mayDo } from '../../../api/me.ts';
 import { Button } from '../../../components/button.tsx';
@@ -18,7 +19,7 @@ import { Ago, Ends } from '../../../components/time.tsx';
 import { DomainsText } from '../domains-text.tsx';
 import { TOKENS } from '../keys.ts';
 import { Made, useMakerText } from '../makers.tsx';
-import { capital, rightsText } from '../rights-words.ts';
+import { rightsText } from '../rights-words.ts';
 import { NewTokenDialog } from './new-token-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 import { TokenMenu } from './token-menu.tsx';

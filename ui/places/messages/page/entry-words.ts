@@ -1,5 +1,6 @@
 /** Lines of a timeline in words, and all of them as one text. Pure. */
 import type { MessageWithContents, TimelineEntry } from '../../../../src/client/api-types.ts';
+import { capital } from '../../../../src/lib/capital.ts';
 import { isOwnWord } from './findings.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -28,9 +29,7 @@ const WORDS: Readonly<Record<string, string>> = {
 export function entryTitle(entry: TimelineEntry): string {
   const { Attempt } = entry;
   const tried = (words: string): string =>
-    Attempt !== null && Attempt > 0
-      ? `Attempt ${Attempt}: ${words}`
-      : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+    Attempt !== null && Attempt > 0 ? `Attempt ${Attempt}: ${words}` : capital(words);
   switch (entry.Event) {
     case 'delivered':
       return entry.Route === 'sandbox' ? 'Captured by the sandbox' : tried('delivered');

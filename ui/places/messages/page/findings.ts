@@ -7,6 +7,7 @@ import type {
   MessageWithContents,
   TimelineEntry,
 } from '../../../../src/client/api-types.ts';
+import { capital } from '../../../../src/lib/capital.ts';
 import {
   DEFERRED,
   dashboardSentence,
@@ -98,7 +99,7 @@ export function waitText(reason: string): string {
   const text = dashboardSentence(reason);
   // A host's name stays as it is written.
   if (/^[^ ]*\./.test(text)) return text;
-  return text === '' ? '' : text.charAt(0).toUpperCase() + text.slice(1);
+  return capital(text);
 }
 
 /** A verdict of this server has code 0: nobody said it. */

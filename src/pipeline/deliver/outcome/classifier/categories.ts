@@ -2,6 +2,8 @@
  * The categories: why a delivery did not succeed, with their properties and their names in events. Used by the
  * classifier, the settlement of attempts, the timeline and `postrider explain`.
  */
+
+import { capital } from '../../../../lib/capital.ts';
 import { TABLE } from './category-table.ts';
 import type { CategoryFacts } from './handling.ts';
 
@@ -25,10 +27,7 @@ export function isCategory(word: string): word is Category {
 
 /** `mailbox_full` → `MailboxFull`. */
 export function pascalCase(category: string): string {
-  return category
-    .split('_')
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
+  return category.split('_').map(capital).join('');
 }
 
 const byClass = new Map(CATEGORIES.map((category) => [pascalCase(category), category]));
