@@ -5,6 +5,7 @@
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { isNodeName } from './config/forms.ts';
+import { dayOf } from './lib/instant.ts';
 import { isJsonObject, type JsonObject } from './lib/json-object.ts';
 import { shortestIpv6 } from './lib/loopback.ts';
 import type { Route } from './model/route.ts';
@@ -181,7 +182,7 @@ export function routingRows({
         [id, address, ipv6].filter((part) => part !== null).join(' '),
         ...(ehlo === null ? [] : [`ehlo ${ehlo}`]),
         `pool ${pool}`,
-        ...(newSince === null ? [] : [`new since ${new Date(newSince).toISOString().slice(0, 10)}`]),
+        ...(newSince === null ? [] : [`new since ${dayOf(newSince)}`]),
         ...(shared ? ['shared'] : []),
         ...(node === null ? [] : [`node ${node}`]),
       ].join(', '),

@@ -2,6 +2,7 @@
 
 import type { Warmup } from '../client/api-types.ts';
 import type { Page } from '../client/many.ts';
+import { dayOf } from '../lib/instant.ts';
 import { warmupPlan } from '../policy/limits/warmup/plan.ts';
 import type { CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
@@ -32,7 +33,7 @@ export const warmupCommands: CommandGroup = (program) => {
       const { days, stuck } = warmupPlan({ perDay, startAt });
       const rows = days.map(({ day, at, budget, sends, over }) => ({
         Day: day,
-        Date: new Date(at).toISOString().slice(0, 10),
+        Date: dayOf(at),
         Budget: budget,
         Sends: sends,
         Over: over,

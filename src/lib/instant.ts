@@ -41,3 +41,8 @@ export function parseInstant(value: unknown, digits = false): number | null {
   const at = found[8]?.startsWith('-') === true ? local + offset : local - offset;
   return at >= 0 && at <= MAX_SECONDS * 1000 + 999 ? at : null;
 }
+
+/** The day of a time in UTC: `2026-01-31`. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}

@@ -14,6 +14,7 @@ import {
 } from './certificate-files.ts';
 import { atMost, type Clock } from './clock.ts';
 import { StartRefused } from './errors.ts';
+import { dayOf } from './instant.ts';
 
 export interface Certificates {
   /** The context for the next handshake. */
@@ -96,7 +97,7 @@ export async function openCertificates(
     seen = now;
     const found = await readCertificate(files, deps.read);
     if (found.kind === 'wrong') tell(`${found.why}; ${stays()}. ${found.fix}`);
-    else if (use(files.cert, found)) renewed(`${files.cert} was read; it ends on ${day(found)}`);
+    else if (use(files.cert, found)) renewed(`${files.cert} was read; it ends on ${dayOf(found.endsAt)}`);
   }
 
   /** Whether nothing is wrong with it. */
@@ -124,12 +125,12 @@ export async function openCertificates(
   }
 
   function stays(): string {
-    return `the certificate before, until ${day(inUse)}, stays in use`;
+    return `the certificate before, until ${dayOf(inUse.endsAt)}, stays in use`;
   }
 
   /** Why clients refuse it, as a clause, and what to do. */
   function whyUnfit(found: Usable): { why: string; fix: string } | null {
-    if (hasEnded(found)) return { why: `ended on ${day(found)}`, fix: RENEW };
+    if (hasEnded(found)) return { why: `ended on ${dayOf(found.endsAt)}`, fix: RENEW };
     if (found.beginsAt <= clock.now()) return null;
     const from = new Date(found.beginsAt).toISOString();
     return { why: `is valid only from ${from}`, fix: 'Look at the clock of this machine.' };
@@ -138,10 +139,6 @@ export async function openCertificates(
   function hasEnded({ endsAt }: Usable): boolean {
     return endsAt < clock.now();
   }
-}
-
-function day({ endsAt }: Usable): string {
-  return new Date(endsAt).toISOString().slice(0, 10);
 }
 
 /** Differs when a file was replaced or written, became readable, is missing, or is there again. */

@@ -7,6 +7,8 @@
  *
  * Decides when a rotation is possible, and the next selector.
  */
+
+import { dayOf } from '../../lib/instant.ts';
 import type { Domain } from '../../model/domain.ts';
 import { dkimHost } from './dns-records.ts';
 import type { DomainCheck } from './doctor/check.ts';
@@ -43,7 +45,7 @@ export function mayRotate(domain: Domain, now: number): RotationVerdict {
 function noStandby(domain: Domain): string {
   const retiredAt = Math.max(...domain.keys.map((key) => key.retiredAt ?? 0));
   if (retiredAt === 0) return 'The domain has no standby key.';
-  const from = new Date(retiredAt + RETIRED_FOR_MS).toISOString().slice(0, 10);
+  const from = dayOf(retiredAt + RETIRED_FOR_MS);
   return `The key was rotated a short while ago: the next standby key is made on ${from}.`;
 }
 

@@ -5,6 +5,8 @@
  * A wrong suppression silently loses mail, so an outcome suppresses only if the receiver clearly spoke about the
  * recipient. Results of the sandbox never suppress.
  */
+
+import { dayOf } from '../../lib/instant.ts';
 import type { Lane } from '../../model/message.ts';
 import type { Suppression, SuppressionReason } from '../../model/suppression.ts';
 import type { Store } from '../../store/store.ts';
@@ -91,7 +93,7 @@ const NONE: ReadonlyMap<string, Suppression> = new Map();
 /** `SoftBounces since 2026-11-21: 552 5.2.2 Mailbox full`, for events and refusals; at most 512 characters. */
 export function suppressionText({ reason, createdAt, note, source }: Suppression): string {
   const why = source === null ? note : source.reply;
-  const since = `${reason} since ${new Date(createdAt).toISOString().slice(0, 10)}`;
+  const since = `${reason} since ${dayOf(createdAt)}`;
   return (why === '' ? since : `${since}: ${why}`).slice(0, MAX_REPLY);
 }
 

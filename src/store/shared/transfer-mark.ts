@@ -2,6 +2,8 @@
  * The mark in `meta` of a database that a transfer (src/transfer) moves to another one, or fills: no server may start on
  * it until the transfer is over, and never again on the one that was left.
  */
+
+import { dayOf } from '../../lib/instant.ts';
 import { StoreRefused } from './refusal.ts';
 
 export const TRANSFER_MARK = 'transfer';
@@ -39,7 +41,7 @@ export function refuseTransferred(text: string | null): void {
   throw new StoreRefused(
     'transferred',
     isFinished
-      ? `What was in this database was transferred to ${other} on ${new Date(at).toISOString().slice(0, 10)}; set the key database to that.`
+      ? `What was in this database was transferred to ${other} on ${dayOf(at)}; set the key database to that.`
       : `A transfer of this database to ${other} has begun; repeat the command "postrider transfer", or give it up with its flag --cancel.`,
   );
 }

@@ -1,4 +1,6 @@
 /** Turns the SMTP session's result for one recipient's transaction into an outcome. */
+
+import { dayOf } from '../../../lib/instant.ts';
 import type { TlsFacts } from '../../../smtp/client-tls.ts';
 import type { TransactionResult } from '../../../smtp/client-types.ts';
 import type { Reply } from '../../../smtp/reply.ts';
@@ -193,8 +195,7 @@ export function tlsText(tls: TlsFacts | null): string {
     ? `certificate verified${VERIFIED_BY[tls.verifiedBy]}`
     : `certificate not verified (${tls.authorizationError ?? 'unknown'})`;
   const subject = tls.subject === null ? '' : `, CN=${tls.subject}`;
-  const until =
-    tls.validUntil === null ? '' : `, until ${new Date(tls.validUntil).toISOString().slice(0, 10)}`;
+  const until = tls.validUntil === null ? '' : `, until ${dayOf(tls.validUntil)}`;
   return `${tls.protocol} ${tls.cipher}, ${trust}${subject}${until}`;
 }
 

@@ -3,6 +3,8 @@
  * with its certificate, and wildcards or loops that make other answers meaningless (rp, from-mx, track, bimi,
  * cname-loop, wildcard). Pure: given the look-ups, each function returns one check.
  */
+
+import { dayOf } from '../../../lib/instant.ts';
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 import type { CaaRecord, DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
 import { parseIp } from '../../../net/ip-address.ts';
@@ -175,7 +177,7 @@ export function judgeTracking(params: {
   if (leadsHere && certificate !== null) judgeCertificate(host, certificate, now, issuers, check);
   return check.done(
     certificate?.kind === 'valid'
-      ? `Links on ${host} lead to this server, with a certificate until ${day(certificate.validUntil)}.`
+      ? `Links on ${host} lead to this server, with a certificate until ${dayOf(certificate.validUntil)}.`
       : `Links on ${host} lead to this server.`,
   );
 }
@@ -212,16 +214,11 @@ function judgeCertificate(
       }
       if (certificate.validUntil - now < SOON_MS) {
         check.warn(
-          `The certificate of ${host} ends on ${day(certificate.validUntil)}.`,
+          `The certificate of ${host} ends on ${dayOf(certificate.validUntil)}.`,
           'Renew it, and see why that does not happen by itself.',
         );
       }
   }
-}
-
-/** `2026-01-31`. */
-export function day(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
 }
 
 /** Information only: the logo that some receivers show beside the mail. */

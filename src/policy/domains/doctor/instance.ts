@@ -8,9 +8,9 @@
  */
 
 import { capital } from '../../../lib/capital.ts';
+import { dayOf } from '../../../lib/instant.ts';
 import type { DnsAnswer, DnsFailureReason, Resolver } from '../../../net/dns-types.ts';
 import { type DomainCheck, openCheck, showable } from './check.ts';
-import { day } from './hosts.ts';
 import { checkAddress, checkBlockLists, checkServerSpf } from './instance-addresses.ts';
 import { checkBounceDomain } from './instance-bounce-domain.ts';
 import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
@@ -144,7 +144,7 @@ async function checkReturns(
     case 'valid':
       if (facts.validUntil - now < SOON_MS) {
         check.warn(
-          `The certificate of the listener for bounces ends on ${day(facts.validUntil)}.`,
+          `The certificate of the listener for bounces ends on ${dayOf(facts.validUntil)}.`,
           'Renew it; it is read again when the file changes.',
         );
       }
@@ -190,7 +190,7 @@ async function checkHttps(
       );
       return check.done();
     case 'valid': {
-      const ends = `The certificate of the API ends on ${day(seen.validUntil)}.`;
+      const ends = `The certificate of the API ends on ${dayOf(seen.validUntil)}.`;
       if (seen.validUntil - now < SOON_MS) check.warn(ends, `Renew it. ${again}`);
       return check.done(ends);
     }
