@@ -62,7 +62,7 @@ export function createServerAuth(
       if (!facts.esmtp) return REPLIES.wrongOrder;
       if (isAuthenticated) return REPLIES.loginAlready;
       if (inTransaction) return REPLIES.inTransaction;
-      if (facts.tls === null && !auth.plainText) return REPLIES.tlsFirst;
+      if (!facts.secured && !auth.plainText) return REPLIES.tlsFirst;
       const begun = beginAuth(mechanism, initial);
       if (begun === null) return REPLIES.mechanism;
       exchange = begun.exchange;

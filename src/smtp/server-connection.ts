@@ -8,7 +8,7 @@ import type { ByteBudget } from '../lib/byte-budget.ts';
 import type { Certificates } from '../lib/server-certificates.ts';
 import { type HandshakeDeps, handshake } from './server-handshake.ts';
 import { createServerSession, type ServerSession } from './server-session.ts';
-import type { ServerHandler, ServerLimits, ServerSessionOptions, TlsFacts } from './server-types.ts';
+import type { ServerHandler, ServerLimits, ServerSessionOptions } from './server-types.ts';
 
 /** The handler and options of one connection. */
 export interface SessionTerms {
@@ -51,7 +51,7 @@ const LINGER_MS = 2_000;
 /** The session of one connection, and its socket, which STARTTLS replaces. */
 export function openConnection(
   first: Socket,
-  tls: TlsFacts | null,
+  secured: boolean,
   deps: ConnectionDeps,
   options: SessionTerms & { hostname: string; dsn: boolean },
   closed: (isGone: boolean) => void,
@@ -60,7 +60,7 @@ export function openConnection(
   const { handler, auth, limits, hostname, dsn, startTls = true, minLabels = 2 } = options;
   let socket = first;
   /** TLS gets its input in turns. Behind it each record that waits, also one of an octet, takes 500 octets of memory. */
-  let takeTurn = tls === null ? turn : atOnce;
+  let takeTurn = secured ? atOnce : turn;
   let held = true;
   /** A piece of input waits for its turn, or STARTTLS for its handshake. */
   let isPaused = false;
@@ -100,7 +100,7 @@ export function openConnection(
       },
     },
     {
-      ...{ hostname, startTls, tls, auth, dsn, minLabels, limits },
+      ...{ hostname, startTls, secured, auth, dsn, minLabels, limits },
       memory: () => memory.open(owner()),
     },
   );
@@ -167,10 +167,10 @@ export function openConnection(
       if (plain.destroyed) return;
       const secure = await handshake(plain, context, deps);
       if (secure === null) return;
-      socket = secure.socket;
+      socket = secure;
       takeTurn = atOnce;
       listenTo(socket);
-      session.secured(secure.facts);
+      session.secured();
     } catch (error) {
       log.error({ ip: peer.ip, err: error }, 'STARTTLS failed');
       plain.destroy();

@@ -20,7 +20,6 @@ import type {
   ServerReply,
   ServerSessionOptions,
   SessionFacts,
-  TlsFacts,
 } from './server-types.ts';
 
 interface ServerDialogue {
@@ -33,7 +32,7 @@ interface ServerDialogue {
   readData(input: ServerInput): ServerAnswer;
   /** What the last answer belongs to, so that a refusal is reported with its sender; null: to nothing that is reported. */
   answered(): AnsweredCommand | null;
-  secured(tls: TlsFacts): void;
+  secured(): void;
   /** The connection is gone. */
   end(): void;
   facts(): SessionFacts;
@@ -50,7 +49,7 @@ export function createServerDialogue(
   const transaction = createServerTransaction(deps, options);
   let helo = '';
   let esmtp = false;
-  let { tls } = options;
+  let { secured } = options;
   let answered: AnsweredCommand | null = null;
   let idleCommands = 0;
 
@@ -70,8 +69,8 @@ export function createServerDialogue(
       return answer;
     },
     answered: () => answered,
-    secured(secure) {
-      tls = secure;
+    secured() {
+      secured = true;
       helo = '';
       esmtp = false;
       auth.forget();
@@ -83,7 +82,7 @@ export function createServerDialogue(
   };
 
   function facts(): SessionFacts {
-    return { helo, esmtp, tls, authenticated: auth.isAuthenticated() };
+    return { helo, esmtp, secured, authenticated: auth.isAuthenticated() };
   }
 
   function run(command: Command): ServerAnswer {
@@ -102,7 +101,7 @@ export function createServerDialogue(
         return idle(esmtp ? capabilities(options, facts()) : reply(250, '', options.hostname));
       case 'STARTTLS':
         if (!options.startTls) return REPLIES.noStartTls;
-        return tls === null ? REPLIES.startTls : REPLIES.tlsAlready;
+        return secured ? REPLIES.tlsAlready : REPLIES.startTls;
       case 'AUTH':
         return auth.begin(command.mechanism, command.initial, facts(), transaction.from() !== null);
       case 'MAIL':
@@ -166,9 +165,9 @@ function help(options: ServerSessionOptions, facts: SessionFacts): ServerReply {
 }
 
 function offersTls(options: ServerSessionOptions, facts: SessionFacts): boolean {
-  return options.startTls && facts.tls === null;
+  return options.startTls && !facts.secured;
 }
 
 function offersAuth({ auth }: ServerSessionOptions, facts: SessionFacts): boolean {
-  return auth !== null && (facts.tls !== null || auth.plainText);
+  return auth !== null && (facts.secured || auth.plainText);
 }

@@ -9,7 +9,6 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { beginTls } from '../lib/server-tls.ts';
 import { formatReply, REPLIES } from './server-reply.ts';
-import type { TlsFacts } from './server-types.ts';
 
 const HANDSHAKE_MS = 30_000;
 /** Who says nothing in this time waits for a greeting without TLS; who only looks whether the port is open is gone by then. */
@@ -43,7 +42,7 @@ export function handshake(
   secureContext: SecureContext,
   { clock, log, turn, handshakeTurn }: HandshakeDeps,
   speaksNone?: () => void,
-): Promise<{ socket: TLSSocket; facts: TlsFacts } | null> {
+): Promise<TLSSocket | null> {
   return new Promise((resolve) => {
     const timer = clock.setTimer(HANDSHAKE_MS, () => plain.destroy());
     const silent = clock.setTimer(TELL_SILENT_MS, () => {
@@ -67,8 +66,7 @@ export function handshake(
       timer.cancel();
       silent.cancel();
       socket.pause();
-      const { name } = socket.getCipher();
-      resolve({ socket, facts: { protocol: socket.getProtocol() ?? 'TLS', cipher: name } });
+      resolve(socket);
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       isNone ||= !isDone && NO_TLS.has(error.code ?? '');

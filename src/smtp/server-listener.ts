@@ -18,7 +18,6 @@ import { createFairTurns } from '../lib/turns.ts';
 import { openConnection, type SessionTerms, type SmtpConnection } from './server-connection.ts';
 import { handshake, MAX_AHEAD_BYTES } from './server-handshake.ts';
 import { lastReply, REPLIES } from './server-reply.ts';
-import type { TlsFacts } from './server-types.ts';
 
 interface SmtpPorts extends Service {
   /** The real addresses of the ports in the given order; after `start()`. */
@@ -158,22 +157,22 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       // Loaded before the greeting, so that the handshake need not wait for it.
       const context = await certificates.current();
       if (socket.destroyed) return;
-      if (!implicitTls) serve(socket, null);
+      if (!implicitTls) serve(socket, false);
       else {
         const secure = await handshake(socket, context, { clock, log, turn, handshakeTurn }, () => {
           if (!stopping) terms().handler.onRefused?.('connection', REPLIES.notTls, null);
         });
-        if (secure !== null) serve(secure.socket, secure.facts);
+        if (secure !== null) serve(secure, true);
       }
     } catch (error) {
       log.error({ ip, err: error }, 'an SMTP connection could not be served');
       socket.destroy();
     }
 
-    function serve(first: Socket, tls: TlsFacts | null): void {
+    function serve(first: Socket, secured: boolean): void {
       const connection = openConnection(
         first,
-        tls,
+        secured,
         { clock, log, certificates, memory, turn, handshakeTurn, peer: { ip, ownerKey: deps.ownerKey(ip) } },
         { ...terms(), hostname: options.hostname, dsn: options.dsn === true },
         (isGone) => {

@@ -333,7 +333,7 @@ describe('STARTTLS', () => {
     await driver.say('MAIL FROM:<a@example.com>\r\n');
     expect(codes(await driver.say('STARTTLS\r\n'))).toEqual(['220 2.0.0']);
     expect(driver.tlsAsked).toBe(1);
-    driver.session.secured({ protocol: 'TLSv1.3', cipher: 'x' });
+    driver.session.secured();
     expect(codes(await driver.say('RCPT TO:<b@example.net>\r\n'))).toEqual(['503 5.5.1']);
     expect(codes(await driver.say('MAIL FROM:<a@example.com>\r\n'))).toEqual(['503 5.5.1']);
     expect(await driver.say('EHLO client.test\r\n')).not.toContain('STARTTLS');

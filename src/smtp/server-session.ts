@@ -25,7 +25,6 @@ import type {
   ServerReply,
   ServerSessionOptions,
   SessionFacts,
-  TlsFacts,
 } from './server-types.ts';
 
 export interface ServerSession {
@@ -34,7 +33,7 @@ export interface ServerSession {
   /** The next octets; the session may read from the chunk until it calls `pause(false)`. */
   push(chunk: Uint8Array): void;
   /** The handshake that `startTls` requested is complete. */
-  secured(tls: TlsFacts): void;
+  secured(): void;
   /** The peer has ended its input; what it sent is still answered, then the connection is closed. */
   endOfInput(): void;
   /** The connection is gone: nothing more is written. */
@@ -93,9 +92,9 @@ export function createServerSession(
       if (waiting || state === 'greeting') connection.pause(true);
       else goOn();
     },
-    secured(tls) {
+    secured() {
       if (state !== 'handshake') return;
-      dialogue.secured(tls);
+      dialogue.secured();
       state = 'open';
       waitForInput();
     },

@@ -58,18 +58,13 @@ export interface ReceivedMessage {
   readonly eightBit: boolean;
 }
 
-export interface TlsFacts {
-  /** `TLSv1.3` */
-  readonly protocol: string;
-  readonly cipher: string;
-}
-
 /** What is known of the peer so far. */
 export interface SessionFacts {
   /** The name given with EHLO or HELO, '' before. Not checked. */
   readonly helo: string;
   readonly esmtp: boolean;
-  readonly tls: TlsFacts | null;
+  /** By TLS. */
+  readonly secured: boolean;
   readonly authenticated: boolean;
 }
 
@@ -121,7 +116,7 @@ export interface ServerSessionOptions {
   /** Offer STARTTLS while the connection is without TLS. */
   startTls: boolean;
   /** The connection began with TLS. */
-  tls: TlsFacts | null;
+  secured: boolean;
   /** null: no AUTH. `required`: MAIL needs it. `plainText`: also without TLS. */
   auth: { required: boolean; plainText: boolean } | null;
   /** NOTIFY, ORCPT, RET and ENVID are offered and accepted. */

@@ -88,7 +88,7 @@ export function createDriver(options: DriverOptions = {}) {
     {
       hostname: 'mx.test',
       startTls: true,
-      tls: null,
+      secured: false,
       auth: null,
       dsn: true,
       minLabels: 2,

@@ -214,7 +214,7 @@ export function createReturns(
       },
       { ip: `192.0.2.${dice.whole(1, 250)}` },
     );
-    const facts = { helo: 'mx.test', esmtp: true, tls: null, authenticated: false };
+    const facts = { helo: 'mx.test', esmtp: true, secured: false, authenticated: false };
     const { to, from, text } = written(kind, deliveryId, address);
     const envelope = {
       from: {

@@ -69,7 +69,7 @@ it('recipients of one transaction are copies of one message only: a report can n
     ret: null,
     envid: null,
   };
-  const facts = { helo: 'mx', esmtp: true, tls: null, authenticated: false };
+  const facts = { helo: 'mx', esmtp: true, secured: false, authenticated: false };
   const recipients: RcptTo[] = [];
   const codes: number[] = [];
   for (const to of [one.copies, one.copies, two.copies, one.delivery, two.delivery]) {

@@ -259,7 +259,7 @@ function keptParts(bytes: Uint8Array, header: Header, replaced: readonly RawFiel
 
 /** RFC 5321 §4.4, protocol names by RFC 3848. No `for`: with several recipients it would disclose one to the others. */
 function receivedField({ facts, ip, hostname, messageId, nowMs, envelope }: RawContext): string {
-  const secure = facts.tls === null ? '' : 'S';
+  const secure = facts.secured ? 'S' : '';
   const known = facts.authenticated ? 'A' : '';
   const protocol = !facts.esmtp
     ? 'SMTP'

@@ -18,7 +18,7 @@ let GRANT = { createdBy: '', rateLimit: null, ...NO_BOUNDS };
 const FACTS: SessionFacts = {
   helo: 'client',
   esmtp: true,
-  tls: null,
+  secured: false,
   authenticated: true,
 };
 const FROM = {
