@@ -1,28 +1,25 @@
 /**
- * Access control: from an Authorization header to a `Caller` and its rights. The row of the token decides; a missing,
- * revoked or expired row refuses. The JWT only proves possession. A positive answer is cached for at most 5 s by the
- * SHA-256 of the token: a revocation by another node takes effect within that time, one by this process at once.
- * Clients get the same text for every bad token; the log has the reason with the jti, never the token. If the store is
- * unavailable, `authenticate` rejects with `StoreUnavailable` and counts no failure.
+ * Access control: from an Authorization header to a `Caller` and its rights; makes tokens, replaces and ends them. What a
+ * token is worth is read in `verified-tokens.ts`. Clients get the same text for every bad token; the log has the reason
+ * with the jti, never the token. If the store is unavailable, `authenticate` rejects with `StoreUnavailable` and counts
+ * no failure.
  */
 
-import { hash } from 'node:crypto';
-import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
-import { createSharedWork } from '../../lib/shared-work.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { RateShare, Scope, Token } from '../../model/token.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { ADDRESS_FAILURES, createFailedLogins } from './failed-logins.ts';
-import { createIpMatcher, type IpMatcher, isCidr, MAX_RANGES } from './ip-allow-list.ts';
+import { isCidr, MAX_RANGES } from './ip-allow-list.ts';
 import { createSigningKeys, type PublicJwk } from './signing-keys.ts';
-import { checkToken, MAX_TOKEN_CHARS, signToken } from './tokens.ts';
+import { MAX_TOKEN_CHARS, signToken } from './tokens.ts';
+import { createVerifiedTokens, type EarlyToken, type EndedToken, type GoodToken } from './verified-tokens.ts';
 
 /** The properties of a new token. Names are lower-case A-labels or the one item '*'. */
 export interface MintRequest {
@@ -105,29 +102,6 @@ export interface AccessOptions {
   maxPerDomain?: number;
 }
 
-/** A token that was verified, as long as that is cached. */
-interface Verified {
-  kind: 'good';
-  caller: Caller;
-  mayComeFrom: IpMatcher;
-  /** Wall time at which the row expires, or infinity. */
-  expiresAt: number;
-  /** Monotonic end of the cache time. */
-  freshUntilMs: number;
-  /** The last use in the row is a minute old: the next request writes a new one. */
-  touchDue: boolean;
-}
-
-type Lookup =
-  | Verified
-  | { kind: 'bad'; reason: string; tokenId: string | null }
-  | { kind: 'early'; tokenId: string; validFrom: number }
-  | { kind: 'ended'; tokenId: string; how: 'was revoked' | 'expired'; at: number };
-
-/** How long a positive answer is cached. */
-const CACHE_MS = 5_000;
-/** The accuracy of `lastUsedAt`, so that a busy token causes one small write per minute. */
-const TOUCH_EVERY_MS = 60_000;
 /** The same for all that is not signed by this server, so that nobody learns from it which tokens exist. */
 const NOT_VALID =
   'The token is not valid: it is incomplete, it was revoked or has ended, or another server made it';
@@ -162,7 +136,6 @@ export function createAccess(
 ): Access {
   const { store, clock, random, log } = deps;
   const maxPerDomain = options.maxPerDomain ?? MAX_TOKENS_PER_DOMAIN;
-  const maxCached = options.maxCached ?? 10_000;
   const instance = `urn:postrider:${deps.instanceId}`;
   const keys = createSigningKeys(deps);
   const failures = createFailedLogins(
@@ -170,15 +143,12 @@ export function createAccess(
     { ...ADDRESS_FAILURES, message: 'Too many failed authentications from this address' },
     (pause) => log.warn(pause, 'too many failed authentications'),
   );
-  const cache = new BoundedMap<string, Verified>(maxCached);
-  /** Many requests with one token verify it once. */
-  const verifying = createSharedWork<Lookup>();
+  const tokens = createVerifiedTokens({ store, keys, clock, instance }, options.maxCached ?? 10_000);
 
   async function authenticate(authorization: string | undefined, ip: string): Promise<Caller> {
     const text = bearerToken(authorization);
     if (text === null) throw new AppError('token-missing', wrongHeader(authorization));
-    const key = hash('sha256', text, 'base64url');
-    const found = known(key) ?? (await lookUp(key, () => readText(text)));
+    const found = await tokens.ofText(text);
     if (found.kind === 'good') return admit(found, ip);
     if (found.kind === 'early') return refuseEarly(found);
     if (found.kind === 'ended') return refuseEnded(found);
@@ -186,11 +156,11 @@ export function createAccess(
   }
 
   async function renew({ tokenId }: Caller): Promise<Caller | null> {
-    const found = known(tokenId) ?? (await lookUp(tokenId, () => readRow(tokenId)));
+    const found = await tokens.ofId(tokenId);
     return found.kind === 'good' ? found.caller : null;
   }
 
-  function admit(verified: Verified, ip: string): Caller {
+  function admit(verified: GoodToken, ip: string): Caller {
     const { caller } = verified;
     if (!verified.mayComeFrom(ip))
       throw new AppError('ip-not-allowed', { message: `The token may not be used from ${ip}` });
@@ -205,7 +175,7 @@ export function createAccess(
   }
 
   /** The signature is valid, so nobody is guessing: a clock is wrong, which is no reason to pause an address. */
-  function refuseEarly({ tokenId, validFrom }: Extract<Lookup, { kind: 'early' }>): never {
+  function refuseEarly({ tokenId, validFrom }: EarlyToken): never {
     const [from, now] = [validFrom, clock.now()].map((at) => new Date(at).toISOString());
     log.warn(
       { jti: tokenId, validFrom: from },
@@ -217,7 +187,7 @@ export function createAccess(
   }
 
   /** Signed by this server, too: most likely a program that nobody gave its new token. The refusal is logged by who asked. */
-  function refuseEnded({ tokenId, how, at }: Extract<Lookup, { kind: 'ended' }>): never {
+  function refuseEnded({ tokenId, how, at }: EndedToken): never {
     throw new AppError('token-invalid', {
       message: `The token ${tokenId} ${how} at ${new Date(at).toISOString()}: use another one`,
     });
@@ -228,54 +198,6 @@ export function createAccess(
     if (paused !== null) throw paused;
     log.info({ jti: tokenId, ip, reason }, 'authentication failed');
     throw new AppError('token-invalid', { message: NOT_VALID });
-  }
-
-  /** What is cached for `key`: the hash of a token's text, or its id. */
-  function known(key: string): Verified | undefined {
-    const cached = cache.get(key);
-    if (cached === undefined || cached.freshUntilMs <= clock.monotonicMs()) return undefined;
-    return cached.expiresAt > clock.now() ? cached : undefined;
-  }
-
-  function lookUp(key: string, read: () => Promise<Lookup>): Promise<Lookup> {
-    return verifying.of(key, read, (found) => {
-      if (found.kind === 'good') cache.set(key, found);
-    });
-  }
-
-  async function readText(text: string): Promise<Lookup> {
-    const check = await checkToken({ keys, clock, instance }, text);
-    if (check.kind === 'invalid') return { kind: 'bad', reason: check.reason, tokenId: check.tokenId };
-    if (check.kind === 'early') return check;
-    const { tokenId } = check;
-    if (check.kind === 'expired') return { kind: 'ended', tokenId, how: 'expired', at: check.at };
-    return readRow(tokenId);
-  }
-
-  async function readRow(tokenId: string): Promise<Lookup> {
-    const row = await store.getToken({ id: tokenId });
-    if (row === null) return { kind: 'bad', reason: 'no such token', tokenId };
-    if (row.revokedAt !== null) return { kind: 'ended', tokenId, how: 'was revoked', at: row.revokedAt };
-    // The tolerance is only for the claims, which two clocks are involved in; the row's expiry is exact.
-    const now = clock.now();
-    if (row.expiresAt !== null && row.expiresAt <= now)
-      return { kind: 'ended', tokenId, how: 'expired', at: row.expiresAt };
-    return {
-      kind: 'good',
-      caller: callerOf(row),
-      mayComeFrom: createIpMatcher(row.ipAllowList),
-      expiresAt: row.expiresAt ?? Number.POSITIVE_INFINITY,
-      freshUntilMs: clock.monotonicMs() + CACHE_MS,
-      touchDue: row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS,
-    };
-  }
-
-  /** Removes a token from the cache. */
-  function forget(tokenId: string): void {
-    verifying.forget();
-    for (const [key, verified] of cache) {
-      if (verified.caller.tokenId === tokenId) cache.delete(key);
-    }
   }
 
   async function endMadeWith(id: string): Promise<Revoked> {
@@ -290,7 +212,7 @@ export function createAccess(
           afterId,
           limit: PORTION,
         });
-        for (const token of portion.revoked) forget(token);
+        for (const token of portion.revoked) tokens.forget(token);
         makers.push(...portion.tokens);
         ended.tokens += portion.revoked.length;
         ended.credentials += portion.credentials;
@@ -359,21 +281,18 @@ export function createAccess(
         inSession: by.inSession,
         idempotency: idempotency?.(id, oldEndsAt),
       });
-      forget(old.id);
+      tokens.forget(old.id);
       if (rotated === 'full') throw new AppError('token-limit');
       return rotated === 'rotated' ? { id, jwt, token, oldEndsAt } : null;
     },
     async revoke(id, children = false) {
       const found = await store.revokeToken({ id, now: clock.now() });
-      forget(id);
+      tokens.forget(id);
       if (!found) return null;
       return children ? endMadeWith(id) : { tokens: 0, credentials: 0, webhooks: 0 };
     },
     endMadeWith,
-    readAgain() {
-      verifying.forget();
-      cache.clear();
-    },
+    readAgain: tokens.readAgain,
     jwks: () => keys.jwks(),
   };
 }
@@ -410,19 +329,6 @@ function bearerToken(authorization: string | undefined): string | null {
   if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return null;
   const text = authorization.slice(7).trim();
   return /^[A-Za-z0-9._~+/=-]+$/.test(text) && text.length <= MAX_TOKEN_CHARS ? text : null;
-}
-
-function callerOf(row: Token): Caller {
-  return {
-    tokenId: row.id,
-    name: row.name,
-    owner: row.owner,
-    domains: row.domains,
-    scopes: new Set(row.scopes),
-    sandbox: row.sandbox,
-    rateLimit: row.rateLimit,
-    bounds: { expiresAt: row.expiresAt, ipAllowList: row.ipAllowList, rateShares: row.rateShares },
-  };
 }
 
 /** The earlier of two expiries; null = never. */
