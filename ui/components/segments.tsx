@@ -1,10 +1,6 @@
-/** One of a few choices, side by side; and the views of a place that are chosen so. */
-import { useNavigate, useSearch } from '@tanstack/react-router';
+/** One of a few choices, side by side. */
 import { ToggleGroup } from 'radix-ui';
-import type { ComponentType, ReactNode } from 'react';
-import type { Me } from '../../src/client/api-types.ts';
-import { mayDo } from '../api/me.ts';
-import { Notice } from './notice.tsx';
+import type { ReactNode } from 'react';
 
 export function Segments<Value extends string>(props: {
   label: string;
@@ -32,51 +28,5 @@ export function Segments<Value extends string>(props: {
         </ToggleGroup.Item>
       ))}
     </ToggleGroup.Root>
-  );
-}
-
-/** Which view is shown stands in the address as `tab`; one that the person may not see is not offered. */
-export function Views({
-  me,
-  from,
-  views,
-}: {
-  me: Me;
-  from: '/access' | '/system';
-  views: readonly {
-    value: string;
-    name: string;
-    /** What shows it: this scope, or this operation alone. */
-    scope: string;
-    operation?: string;
-    View: ComponentType<{ me: Me }>;
-  }[];
-}) {
-  const { tab } = useSearch({ from });
-  const navigate = useNavigate({ from });
-  const seen = views.filter(({ scope, operation }) => mayDo(me, scope, operation));
-  const shown = views.find(({ value }) => value === tab) ?? seen[0];
-  const isSeen = shown !== undefined && seen.includes(shown);
-  return (
-    <>
-      {seen.length > (isSeen ? 1 : 0) && (
-        <Segments
-          label="What is shown"
-          value={shown?.value ?? ''}
-          onValue={(next) =>
-            void navigate({ search: next === seen[0]?.value ? {} : { tab: next }, replace: true })
-          }
-          choices={seen}
-        />
-      )}
-      {isSeen ? (
-        <shown.View me={me} />
-      ) : (
-        <Notice title="You may not see this">
-          Your rights do not include {shown === undefined ? 'anything here' : `“${shown.name}”`}. An operator
-          can give them to you.
-        </Notice>
-      )}
-    </>
   );
 }

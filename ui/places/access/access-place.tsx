@@ -1,8 +1,5 @@
 /** Access: tokens, SMTP credentials, people, and who changed what. */
-import { useQuery } from '@tanstack/react-query';
-import { ME } from '../../api/me.ts';
-import { NotYet, Page } from '../../components/page.tsx';
-import { Views } from '../../components/segments.tsx';
+import { ViewsPage } from '../../components/views-page.tsx';
 import { AuditView } from './audit/audit-view.tsx';
 import { PeopleView } from './people/people-view.tsx';
 import { CredentialsView } from './smtp/credentials-view.tsx';
@@ -16,14 +13,5 @@ const VIEWS = [
 ] as const;
 
 export function AccessPlace() {
-  const { data: me, error, refetch } = useQuery(ME);
-  return (
-    <Page title="Access" error={error}>
-      {me === undefined ? (
-        <NotYet error={error} onAgain={() => void refetch()} />
-      ) : (
-        <Views me={me} from="/access" views={VIEWS} />
-      )}
-    </Page>
-  );
+  return <ViewsPage title="Access" from="/access" views={VIEWS} />;
 }

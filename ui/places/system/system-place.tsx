@@ -1,8 +1,5 @@
 /** System: what the doctor finds, the processes and their version, the warm-up, the configuration, and what was refused. */
-import { useQuery } from '@tanstack/react-query';
-import { ME } from '../../api/me.ts';
-import { NotYet, Page } from '../../components/page.tsx';
-import { Views } from '../../components/segments.tsx';
+import { ViewsPage } from '../../components/views-page.tsx';
 import { ConfigView } from './config-view.tsx';
 import { DoctorView } from './doctor/doctor-view.tsx';
 import { RefusalsView } from './refusals/refusals-view.tsx';
@@ -18,14 +15,5 @@ const VIEWS = [
 ] as const;
 
 export function SystemPlace() {
-  const { data: me, error, refetch } = useQuery(ME);
-  return (
-    <Page title="System" error={error}>
-      {me === undefined ? (
-        <NotYet error={error} onAgain={() => void refetch()} />
-      ) : (
-        <Views me={me} from="/system" views={VIEWS} />
-      )}
-    </Page>
-  );
+  return <ViewsPage title="System" from="/system" views={VIEWS} />;
 }
