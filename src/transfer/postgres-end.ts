@@ -63,8 +63,7 @@ export async function openPostgresEnd(url: string, role: Role, clock: Clock): Pr
 
   return {
     name,
-    bytes: async () =>
-      (await db.get<{ n: number }>('SELECT pg_database_size(current_database()) AS n'))?.n ?? 0,
+    bytes: () => number('SELECT pg_database_size(current_database()) AS n'),
     async meta(name) {
       // Not through the snapshot: it may have been written since.
       const sql = 'SELECT value FROM meta WHERE name = $1';
@@ -83,10 +82,8 @@ export async function openPostgresEnd(url: string, role: Role, clock: Clock): Pr
       await link.db.run('UPDATE node SET ended_at = $1 WHERE ended_at IS NULL', at);
       await beginReading();
     },
-    async count(table) {
-      const sql = `SELECT count(*) AS n FROM ${table.name} ${table.name === 'meta' ? `WHERE ${ONLY_COPIED}` : ''}`;
-      return (await db.get<{ n: number }>(sql))?.n ?? 0;
-    },
+    count: ({ name }) =>
+      number(`SELECT count(*) AS n FROM ${name} ${name === 'meta' ? `WHERE ${ONLY_COPIED}` : ''}`),
     async read(table, after) {
       const key = table.key.join(', ');
       const places = table.key.map((_, i) => `$${i + 1}`).join(', ');
@@ -135,12 +132,11 @@ export async function openPostgresEnd(url: string, role: Role, clock: Clock): Pr
       }
     },
     async lastNumber({ name, numbered }) {
-      const given = await db.get<{ n: number | null }>(
+      const given = await number(
         'SELECT last_value AS n FROM pg_sequences WHERE schemaname = current_schema() AND sequencename = $1',
         `${name}_${numbered}_seq`,
       );
-      const largest = await db.get<{ n: number }>(`SELECT coalesce(max(${numbered}), 0) AS n FROM ${name}`);
-      return Math.max(given?.n ?? 0, largest?.n ?? 0);
+      return Math.max(given, await number(`SELECT coalesce(max(${numbered}), 0) AS n FROM ${name}`));
     },
     prepare: (largest) => makeErasUpTo(link, clock, largest),
     async setLastNumber({ name, numbered }, last) {
@@ -149,11 +145,10 @@ export async function openPostgresEnd(url: string, role: Role, clock: Clock): Pr
     async sums() {
       const states = (table: string) =>
         db.all<{ state: number; n: number }>(`SELECT state, count(*) AS n FROM ${table} GROUP BY state`);
-      const octets = await db.get<{ n: number }>('SELECT coalesce(sum(size), 0)::int8 AS n FROM content');
       return {
         ...Object.fromEntries((await states('delivery')).map(({ state, n }) => [`recipients ${state}`, n])),
         ...Object.fromEntries((await states('webhook_call')).map(({ state, n }) => [`calls ${state}`, n])),
-        'content octets': octets?.n ?? 0,
+        'content octets': await number('SELECT coalesce(sum(size), 0)::int8 AS n FROM content'),
       };
     },
     async samples(after, limit) {
@@ -171,15 +166,17 @@ export async function openPostgresEnd(url: string, role: Role, clock: Clock): Pr
       const row = await db.get<{ bytes: Uint8Array }>(sql, seq);
       return row === undefined ? null : createHash('sha256').update(row.bytes).digest('hex');
     },
-    async waiting() {
-      const sql = 'SELECT count(*) AS n FROM delivery WHERE state = 0';
-      return (await db.get<{ n: number }>(sql))?.n ?? 0;
-    },
+    waiting: () => number('SELECT count(*) AS n FROM delivery WHERE state = 0'),
     async finish() {
       await link.exec('ANALYZE');
     },
     close,
   };
+
+  /** The one number of a row, 0 where it is null. */
+  async function number(sql: string, ...values: Value[]): Promise<number> {
+    return (await db.get<{ n: number | null }>(sql, ...values))?.n ?? 0;
+  }
 
   async function connected(): Promise<Link> {
     try {
