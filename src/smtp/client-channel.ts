@@ -52,6 +52,8 @@ export interface Channel {
   /** Calls the listener once after this time; a later call replaces an earlier one. */
   remindWithin(ms: number): void;
   close(reason: LostReason, detail: string, reply?: Reply | null): void;
+  /** `to`: what it would answer. */
+  closeUnexpected(reply: Reply, to: string): void;
   /** Hands the socket over (to a TLS handshake): removes all listeners of this channel and closes nothing. */
   detach(): Duplex;
 }
@@ -212,6 +214,7 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
       armBefore(reminderMs);
     },
     close,
+    closeUnexpected: (reply, to) => close('protocol', `unexpected reply ${reply.code} to ${to}`, reply),
     detach() {
       socket.off('data', onData);
       socket.off('end', onEnd);

@@ -99,7 +99,7 @@ export function createFlight(parts: Parts): Flight {
 
   function onProofReply(work: Work, reply: Reply, at: number): void {
     const command = PROOF_REPLIES[at] ?? '';
-    if (at === 1 ? !isRefusal(reply) : !isPositive(reply)) outOfStep(reply, command);
+    if (at === 1 ? !isRefusal(reply) : !isPositive(reply)) channel.closeUnexpected(reply, command);
     else if (at + 1 < PROOF_REPLIES.length) proof = at + 1;
     else {
       proof = null;
@@ -154,7 +154,7 @@ export function createFlight(parts: Parts): Flight {
     const [work] = works;
     if (work === undefined) {
       parts.outOfStep(`a reply more than commands: ${reply.code}`);
-      outOfStep(reply, 'nothing');
+      channel.closeUnexpected(reply, 'nothing');
       return;
     }
     work.log.add(channel.nowMs(), reply);
@@ -172,7 +172,7 @@ export function createFlight(parts: Parts): Flight {
     if (work === undefined) return;
     switch (work.awaiting) {
       case 'rset':
-        if (!isPositive(reply) || isAcceptance(reply)) outOfStep(reply, 'RSET');
+        if (!isPositive(reply) || isAcceptance(reply)) channel.closeUnexpected(reply, 'RSET');
         else {
           shown.rset ??= markOf(reply);
           waitFor(work, 'mail');
@@ -193,7 +193,7 @@ export function createFlight(parts: Parts): Flight {
     if (isRefusal(reply)) decideRest(work, reply, 'mail', false);
     else if (isPositive(reply) && !isAcceptance(reply)) shown.mail ??= markOf(reply);
     else {
-      outOfStep(reply, 'MAIL');
+      channel.closeUnexpected(reply, 'MAIL');
       return;
     }
     waitFor(work, 'rcpt');
@@ -209,7 +209,7 @@ export function createFlight(parts: Parts): Flight {
       work.accepted += 1;
       shown.rcpt ??= markOf(reply);
     } else {
-      outOfStep(reply, 'RCPT');
+      channel.closeUnexpected(reply, 'RCPT');
       return;
     }
     work.rcptNo += 1;
@@ -220,7 +220,7 @@ export function createFlight(parts: Parts): Flight {
   function onEndReply(work: Work, reply: Reply): void {
     const accepted = isPositive(reply);
     if (work.accepted === 0 ? !isRefusal(reply) : accepted ? !isOwnAcceptance(reply) : !isRefusal(reply)) {
-      outOfStep(reply, 'BDAT');
+      channel.closeUnexpected(reply, 'BDAT');
       return;
     }
     if (work.accepted > 0) {
@@ -265,10 +265,6 @@ export function createFlight(parts: Parts): Flight {
     work.dotHanded = false;
     parts.lost(work, { reason: 'protocol', detail, reply: null }, true);
     channel.close('protocol', detail, reply);
-  }
-
-  function outOfStep(reply: Reply, to: string): void {
-    channel.close('protocol', `unexpected reply ${reply.code} to ${to}`, reply);
   }
 
   function onClose(close: ChannelClose): void {

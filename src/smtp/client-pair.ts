@@ -243,15 +243,11 @@ export function createPair(parts: Parts): Pair {
     finish(work, false);
   }
 
-  function nonsense(reply: Reply, to: string): void {
-    channel.close('protocol', `unexpected reply ${reply.code} to ${to}`, reply);
-  }
-
   function onMailReply(work: Work, reply: Reply): void {
     const verdict = verdictOf(reply);
     if (!work.pipelined) slowestMailMs = Math.max(slowestMailMs ?? 0, channel.nowMs() - work.startedMs);
     if (verdict === 3) {
-      nonsense(reply, 'MAIL');
+      channel.closeUnexpected(reply, 'MAIL');
       return;
     }
     if (verdict !== 2) {
@@ -270,7 +266,7 @@ export function createPair(parts: Parts): Pair {
     // Already decided: MAIL was refused, and this reply follows from it.
     if (work.results[work.rcptNo] === null) {
       if (verdict === 3) {
-        nonsense(reply, 'RCPT');
+        channel.closeUnexpected(reply, 'RCPT');
         return;
       }
       if (verdict === 2) work.accepted += 1;
@@ -295,7 +291,7 @@ export function createPair(parts: Parts): Pair {
   function onDataReply(work: Work, reply: Reply): void {
     const verdict = verdictOf(reply);
     if (verdict === 2) {
-      nonsense(reply, 'DATA');
+      channel.closeUnexpected(reply, 'DATA');
       return;
     }
     if (verdict === 3) {
@@ -315,7 +311,7 @@ export function createPair(parts: Parts): Pair {
   function onDotReply(work: Work, reply: Reply): void {
     const verdict = verdictOf(reply);
     if (verdict === 3) {
-      nonsense(reply, 'the final dot');
+      channel.closeUnexpected(reply, 'the final dot');
       return;
     }
     work.dot = reply;
@@ -328,7 +324,7 @@ export function createPair(parts: Parts): Pair {
   /** The server replied in the middle of the body: a refusal counts, but the connection cannot be used any more. */
   function onEarlyReply(work: Work, reply: Reply): void {
     if (verdictOf(reply) < 4) {
-      nonsense(reply, 'an unfinished message');
+      channel.closeUnexpected(reply, 'an unfinished message');
       return;
     }
     decideRest(work, reply, 'data', false);
@@ -339,7 +335,7 @@ export function createPair(parts: Parts): Pair {
     switch (work.awaiting) {
       case 'rset':
         if (verdictOf(reply) !== 2) {
-          nonsense(reply, 'RSET');
+          channel.closeUnexpected(reply, 'RSET');
           return;
         }
         if (!pipelining) say(work, work.mail);
@@ -366,7 +362,7 @@ export function createPair(parts: Parts): Pair {
         finish(work, false);
         return;
       case 'waiting':
-        nonsense(reply, 'nothing');
+        channel.closeUnexpected(reply, 'nothing');
         return;
     }
   }

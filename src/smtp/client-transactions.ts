@@ -99,7 +99,7 @@ export function createSession(parts: SessionParts): Session {
     else if (reply.code === 421) channel.close('421', 'the server ended the session', reply);
     else {
       if (wasWhole) watch?.outOfStep?.(`a reply more than commands: ${reply.code}`);
-      channel.close('protocol', `unexpected reply ${reply.code} to nothing`, reply);
+      channel.closeUnexpected(reply, 'nothing');
     }
     return true;
   }
