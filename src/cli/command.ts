@@ -66,5 +66,4 @@ export class ContextCommand extends Command {
   }
 }
 
-/** Adds a group of commands to the program. */
 export type CommandGroup = (program: ContextCommand) => void;

@@ -10,7 +10,6 @@ import { waitText } from './wait-text.ts';
 
 const MAX_ADDRESS_COLUMN = 40;
 
-/** What is shown of a message. */
 export type ShownMessage = Pick<
   MessageWithContents,
   'MessageID' | 'Subject' | 'RecipientStatuses' | 'Size' | 'CreatedAt' | 'From' | 'Recipients'

@@ -38,7 +38,6 @@ interface Options {
   yes?: boolean;
 }
 
-/** Adds the command below `suppress`. */
 export function addImport(suppress: ContextCommand): void {
   suppress
     .command('import <file>')

@@ -7,7 +7,6 @@ import { Resolver as SystemResolver } from 'node:dns';
 import type { Clock } from '../lib/clock.ts';
 import { parseIp } from './ip-address.ts';
 
-/** One DNS server. */
 export interface DnsServer {
   /** IPv4 or IPv6 address, without brackets (a zone id such as `%eth0` is kept). */
   address: string;

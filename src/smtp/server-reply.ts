@@ -26,7 +26,6 @@ function cleanText(text: string): string {
   return text.replace(CONTROLS, ' ').replace(NOT_ASCII, '?').slice(0, MAX_TEXT_CHARS);
 }
 
-/** A reply. */
 export function reply(code: number, enhanced: string, text: string | readonly string[]): ServerReply {
   return { code, enhanced, text };
 }

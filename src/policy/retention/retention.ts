@@ -38,7 +38,6 @@ export interface Forgotten {
   sessions: number;
   /** Entries of who changed what. */
   audit: number;
-  /** DMARC reports. */
   dmarcReports: number;
   /** Tokens and SMTP credentials that had ended. */
   credentials: number;
@@ -82,7 +81,6 @@ type RetentionNeeds = Pick<
 const DAY_MS = 86_400_000;
 /** How long it is kept who changed what: more than a year, so that yearly changes can be compared. */
 const AUDIT_KEPT_MS = 400 * DAY_MS;
-/** How long DMARC reports are kept. */
 const DMARC_REPORTS_KEPT_MS = 90 * DAY_MS;
 /** How long a token or an SMTP credential that has ended is shown. */
 const CREDENTIALS_KEPT_MS = 90 * DAY_MS;
