@@ -1,31 +1,19 @@
 /**
- * Asks DNS servers one question at a time: over UDP first, over TCP if the answer was truncated, or where nothing of a server
- * comes back over UDP. Returns one decoded
- * message that answers exactly that question, or a failure with the problem of each server. Against forged answers,
- * every try uses a new socket with a random port, connected so that only the asked server is heard, and a random id;
- * anything that does not match is ignored. While one server does not answer, the next is asked too, and the first answer
- * counts, for slow servers; the last try is repeated, for networks that lose packets, and is without EDNS, for what drops
- * queries with it. A server that does not answer is asked last for a while. Questions that were not answered, and those
- * about names of the same zone, wait in a line of their own, so that zones without servers do not delay the look-ups of
- * others. In both lines the askers take turns: whoever asks for thousands of names delays themselves.
+ * Asks DNS servers one question at a time. Returns one decoded message that answers exactly that question, or a failure
+ * with the problem of each server. While one server does not answer, the next is asked too, and the first answer counts,
+ * for slow servers; the last try is without EDNS, for what drops queries with it. A server that does not answer is asked
+ * last for a while. Questions that were not answered, and those about names of the same zone, wait in a line of their
+ * own, so that zones without servers do not delay the look-ups of others. In both lines the askers take turns: whoever
+ * asks for thousands of names delays themselves.
  */
-import { createSocket } from 'node:dgram';
-import { connect } from 'node:net';
 import { type AskerLine, type Askers, createAskerLine } from '../lib/asker-line.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import {
-  type DnsMessage,
-  decodeMessage,
-  encodeQuery,
-  type RecordType,
-  recordTypes,
-  responseCodes,
-} from './dns-codec.ts';
+import { type DnsMessage, encodeQuery, type RecordType } from './dns-codec.ts';
+import { type Asking, createDnsExchanges, type Question, type Try } from './dns-exchange.ts';
 import { normalizeName, zoneOf } from './dns-name.ts';
 import type { DnsFailureReason } from './dns-types.ts';
-import { localFault } from './sockets.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
 export type DnsReply =
@@ -47,8 +35,6 @@ export interface DnsClientOptions {
   timeoutMs?: number;
   /** Tries per server. Default 2. */
   tries?: number;
-  /** How long a silent server is asked last. Default 30,000. */
-  deadMs?: number;
   /** Concurrent exchanges, i.e. sockets; further ones wait. A quarter more for what was not answered before. Default 256. */
   maxInFlight?: number;
   /** false: servers are asked only for what they know themselves, as those of a zone are. Default true. */
@@ -72,35 +58,10 @@ export interface DnsClient {
   close(): void;
 }
 
-interface Question {
-  name: string;
-  type: RecordType;
-}
-
-/** A question. Its tries may be under way at the same time: when it `isOver`, `stops` ends those that are left. */
-interface Asking {
-  question: Question;
-  isOver: boolean;
-  stops: Set<() => void>;
-}
-
-interface Try {
-  /** The last for this server. */
-  isLast: boolean;
-  edns: boolean;
-  /** There was no answer for a while. */
-  onLate(): void;
-}
-
-type Exchange =
-  | { kind: 'answer'; message: DnsMessage }
-  | { kind: 'failure'; reason: DnsFailureReason; detail: string };
-
-/** For a whole exchange over TCP. */
-const TCP_TIMEOUT_MS = 3_000;
+/** How long a silent server is asked last. */
+const DEAD_MS = 30_000;
+/** How long a zone counts as silent. */
 const SILENT_MS = 30_000;
-/** How long it counts that a server answered over UDP, or only over TCP. */
-const TRANSPORT_MS = 10 * 60_000;
 const MAX_SILENT_ZONES = 1_000;
 /** Of several servers' failures, the one that says most about the question. */
 const TELLING: readonly DnsFailureReason[] = [
@@ -117,13 +78,9 @@ export function createDnsClient(
   deps: { clock: Clock; random: Random; servers: () => readonly DnsServer[] },
   options: DnsClientOptions = {},
 ): DnsClient {
-  const { clock, random, servers } = deps;
-  const { timeoutMs = 1000, tries = 2, deadMs = 30_000, maxInFlight = 256 } = options;
-  const { recursion = true } = options;
+  const { clock, servers } = deps;
+  const { timeoutMs = 1000, tries = 2, maxInFlight = 256, recursion = true } = options;
   const deadUntilMs = new WeakMap<DnsServer, number>();
-  /** How a server is reached, and until when that is known. */
-  const reached = new WeakMap<DnsServer, { over: 'udp' | 'tcp'; untilMs: number }>();
-  const abortOpen = new Set<() => void>();
   const line = createAskerLine(maxInFlight);
   const silentLine = createAskerLine(Math.max(1, maxInFlight >> 2));
   /** Zones for which no server gave an answer, and until when they count as silent. */
@@ -131,6 +88,7 @@ export function createDnsClient(
   /** Exchanges that wait for a place in a line. */
   let waiting = 0;
   let closed = false;
+  const exchanges = createDnsExchanges(deps, { timeoutMs, recursion, isWaitedFor: () => waiting > 0 });
 
   function inOrder(): DnsServer[] {
     const now = clock.monotonicMs();
@@ -160,7 +118,7 @@ export function createDnsClient(
 
     /** Null: it failed. */
     async function tryOnce(server: DnsServer, how: Try): Promise<DnsReply | null> {
-      const run = () => ask(server, asking, how);
+      const run = () => exchanges.ask(server, asking, how);
       // Its zone may have shown itself silent while it waited.
       const exchange =
         (await inPlace(line, asker, async () => (isSilent() ? null : run()))) ??
@@ -218,149 +176,7 @@ export function createDnsClient(
   }
 
   function markDead(server: DnsServer): void {
-    deadUntilMs.set(server, clock.monotonicMs() + deadMs);
-  }
-
-  async function ask(server: DnsServer, asking: Asking, how: Try): Promise<Exchange> {
-    let exchange = await askOnce(server, asking, how);
-    // Servers that do not know EDNS refuse the OPT record itself (RFC 6891 §7).
-    if (how.edns && exchange.kind === 'answer' && refusesEdns(exchange.message)) {
-      exchange = await askOnce(server, asking, { ...how, edns: false });
-    }
-    if (exchange.kind === 'failure') return exchange;
-    const problem = problemOf(exchange.message);
-    return problem ?? exchange;
-  }
-
-  async function askOnce(server: DnsServer, asking: Asking, how: Try): Promise<Exchange> {
-    if (isReached(server, 'tcp')) {
-      const answer = await exchangeTcp(server, asking, how);
-      if (answer.kind === 'answer') return answer;
-      reached.delete(server);
-    }
-    const { promise: besides, resolve } = Promise.withResolvers<Exchange>();
-    let isAsked = false;
-    /** Where nothing comes back over UDP, as behind a firewall. A server that is silent for this name only is not asked. */
-    const overTcp = async (): Promise<Exchange | null> => {
-      if (!how.isLast || isAsked || isReached(server, 'udp')) return null;
-      isAsked = true;
-      const answer = await exchangeTcp(server, asking, how);
-      if (answer.kind === 'failure') return null;
-      note(server, 'tcp');
-      resolve(answer);
-      return answer;
-    };
-    const onLate = () => {
-      how.onLate();
-      void overTcp();
-    };
-    const exchange = await Promise.race([exchangeUdp(server, asking, { ...how, onLate }), besides]);
-    if (exchange.kind === 'failure')
-      return (exchange.reason === 'network' ? await overTcp() : null) ?? exchange;
-    if (!isReached(server, 'tcp')) note(server, 'udp');
-    if (!exchange.message.truncated) return exchange;
-    const whole = await exchangeTcp(server, asking, how);
-    if (whole.kind === 'answer') return whole;
-    return { ...whole, detail: `the answer is too long for UDP, and over TCP: ${whole.detail}` };
-  }
-
-  function note(server: DnsServer, over: 'udp' | 'tcp'): void {
-    reached.set(server, { over, untilMs: clock.monotonicMs() + TRANSPORT_MS });
-  }
-
-  function isReached(server: DnsServer, over: 'udp' | 'tcp'): boolean {
-    const known = reached.get(server);
-    return known?.over === over && clock.monotonicMs() < known.untilMs;
-  }
-
-  function newQuery(question: Question, edns: boolean): { id: number; packet: Uint8Array } {
-    const bytes = random.bytes(2);
-    const id = ((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0);
-    return { id, packet: encodeQuery({ id, ...question, edns, recursion }) ?? new Uint8Array() };
-  }
-
-  /** Runs `start` until it finishes, `limitMs` pass, the question is over or the client closes; then calls `release` once. */
-  function bounded(
-    limitMs: number,
-    { isOver, stops }: Asking,
-    start: (finish: (exchange: Exchange) => void) => () => void,
-  ): Promise<Exchange> {
-    // For queries that waited, or were about to continue over TCP, when the client closed.
-    if (closed || isOver) return Promise.resolve(failure('network', 'the resolver is closed'));
-    return new Promise((resolve) => {
-      let finished = false;
-      let release = () => {};
-      const finish = (exchange: Exchange) => {
-        if (finished) return;
-        finished = true;
-        timer.cancel();
-        abortOpen.delete(abort);
-        stops.delete(abort);
-        release();
-        resolve(exchange);
-      };
-      const abort = () => finish(failure('network', 'the resolver is closed'));
-      const timer = clock.setTimer(limitMs, () => finish(failure('timeout', `no answer in ${limitMs} ms`)));
-      abortOpen.add(abort);
-      stops.add(abort);
-      release = start(finish);
-    });
-  }
-
-  function exchangeUdp(server: DnsServer, asking: Asking, { isLast, edns, onLate }: Try): Promise<Exchange> {
-    const { id, packet } = newQuery(asking.question, edns);
-    return bounded(3 * timeoutMs, asking, (finish) => {
-      const socket = createSocket(server.address.includes(':') ? 'udp6' : 'udp4');
-      socket.on('error', async (error) => finish(await notAsked(error, server)));
-      socket.on('connect', () => socket.send(packet));
-      socket.on('message', (bytes) => {
-        const answer = readAnswer(bytes, id, asking.question);
-        if (answer) finish(answer);
-      });
-      const onSilence = () => {
-        onLate();
-        if (isLast) socket.send(packet);
-        else if (waiting > 0) {
-          finish(failure('timeout', `no answer in ${timeoutMs} ms`));
-          return;
-        }
-        timer = clock.setTimer(timeoutMs, onSilence);
-      };
-      let timer = clock.setTimer(timeoutMs, onSilence);
-      // The kernel then drops datagrams from other senders and reports a closed port at once.
-      socket.connect(server.port, server.address);
-      return () => {
-        timer.cancel();
-        socket.close();
-      };
-    });
-  }
-
-  function exchangeTcp(server: DnsServer, asking: Asking, { edns }: Try): Promise<Exchange> {
-    const { id, packet } = newQuery(asking.question, edns);
-    return bounded(TCP_TIMEOUT_MS, asking, (finish) => {
-      const socket = connect({ host: server.address, port: server.port });
-      let received = Buffer.alloc(0);
-      const onClose = () => finish(failure('network', 'closed before the answer was complete'));
-      socket.on('error', async (error) => {
-        socket.off('close', onClose);
-        finish(await notAsked(error, server));
-      });
-      socket.on('close', onClose);
-      socket.on('connect', () => socket.write(Buffer.concat([lengthPrefix(packet.length), packet])));
-      socket.on('data', (chunk: Buffer) => {
-        // Limited to one message of 65,535 bytes and the chunk that completes it.
-        received = Buffer.concat([received, chunk]);
-        if (received.length < 2) return;
-        const end = 2 + received.readUInt16BE(0);
-        if (received.length < end) return;
-        const answer = readAnswer(received.subarray(2, end), id, asking.question);
-        if (answer?.kind === 'answer' && answer.message.truncated) {
-          finish(failure('malformed', 'truncated over TCP'));
-        } else finish(answer ?? failure('malformed', 'an answer to something else'));
-      });
-      return () => socket.destroy();
-    });
+    deadUntilMs.set(server, clock.monotonicMs() + DEAD_MS);
   }
 
   return {
@@ -368,54 +184,9 @@ export function createDnsClient(
     askLast: markDead,
     close() {
       closed = true;
-      for (const abort of [...abortOpen]) abort();
+      exchanges.close();
     },
   };
-}
-
-/** What a datagram means for our question; undefined for a datagram that does not belong to it, which is ignored. */
-function readAnswer(bytes: Uint8Array, id: number, question: Question): Exchange | undefined {
-  if (bytes.length < 2 || (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) !== id) return undefined;
-  const decoded = decodeMessage(bytes);
-  if (decoded.kind === 'malformed') return failure('malformed', decoded.detail);
-  const { message } = decoded;
-  if (!message.isResponse) return undefined;
-  // Servers that cannot read a query may answer without repeating it.
-  const mayOmitQuestion = message.responseCode !== 0 && message.responseCode !== responseCodes.nameError;
-  if (!message.question) {
-    return mayOmitQuestion ? { kind: 'answer', message } : undefined;
-  }
-  const { name, typeCode, classCode } = message.question;
-  if (name !== question.name || typeCode !== recordTypes[question.type] || classCode !== 1) return undefined;
-  return { kind: 'answer', message };
-}
-
-function refusesEdns(message: DnsMessage): boolean {
-  return (
-    message.responseCode === responseCodes.formatError ||
-    message.responseCode === responseCodes.notImplemented
-  );
-}
-
-/** Why a matching message is not a usable answer; undefined if it is one. */
-function problemOf(message: DnsMessage): Exchange | undefined {
-  const { responseCode, question, answers, authority } = message;
-  if (responseCode === responseCodes.serverFailure) return failure('servfail', 'SERVFAIL');
-  if (responseCode === responseCodes.refused) return failure('refused', 'REFUSED');
-  if (responseCode !== 0 && responseCode !== responseCodes.nameError) {
-    return failure('servfail', `response code ${responseCode}`);
-  }
-  if (answers.some(({ name }) => name === question?.name)) return undefined;
-  // Must not count as "no such record" either.
-  if (answers.length > 0) return failure('malformed', 'an answer with records of other names only');
-  // A lame server or a referral also has an empty answer, which must not count as "no such record" (RFC 2308 §2.2): a
-  // broken delegation would become an implicit MX.
-  const hasSoa = authority.some((record) => record.type === 'SOA');
-  const isReferral = !hasSoa && authority.some((record) => record.type === 'NS');
-  if (isReferral || !(message.authoritative || message.recursionAvailable)) {
-    return failure('refused', 'lame: neither an answer nor authority to say there is none');
-  }
-  return undefined;
 }
 
 function summarize(failures: Map<DnsServer, { reason: DnsFailureReason; detail: string }>): DnsFailure {
@@ -428,17 +199,4 @@ function summarize(failures: Map<DnsServer, { reason: DnsFailureReason; detail: 
     reason: TELLING.find((reason) => reasons.has(reason)) ?? 'network',
     detail: detail || 'no DNS server is configured',
   };
-}
-
-async function notAsked(error: NodeJS.ErrnoException, server: DnsServer): Promise<Exchange> {
-  const fault = await localFault(error, server);
-  return fault === null ? failure('network', error.message) : failure('local', fault);
-}
-
-function failure(reason: DnsFailureReason, detail: string): Extract<Exchange, { kind: 'failure' }> {
-  return { kind: 'failure', reason, detail };
-}
-
-function lengthPrefix(length: number): Uint8Array {
-  return Uint8Array.of(length >> 8, length & 0xff);
 }
