@@ -53,20 +53,7 @@ export function loadConfig(
   // The data folder contains the file, so it is read first and cannot be set in the file.
   const data = pick('data', null);
   const file = readFile(join(resolve(data.text ?? '.'), DATA_FILES.config), problems);
-  for (const name of Object.keys(file)) {
-    const keys = [...CONFIG_NAMES, ...STRUCTURED];
-    if (keys.includes(name)) continue;
-    const hint = didYouMean(probablyMeant(name, keys)) || `; known keys: ${keys.join(', ')}`;
-    problems.push(`postrider.json: unknown key "${name}"${hint}`);
-  }
-  for (const name of Object.keys(environment)) {
-    if (isKnownVariable(name)) continue;
-    const known = CONFIG_NAMES.map(environmentName).flatMap((own) => [own, `${own}_FILE`]);
-    problems.push(`${name}: no such key${didYouMean(probablyMeant(name, known))}`);
-  }
-  for (const name of Object.keys(flags)) {
-    if (!(name in CONFIG_KEYS)) problems.push(`--${name}: unknown configuration key`);
-  }
+  checkNames({ file, environment, flags }, problems);
   for (const name of CONFIG_NAMES) {
     const facts = CONFIG_KEYS[name];
     const origin = pick(name, file);
@@ -82,61 +69,12 @@ export function loadConfig(
       problems.push(`${whence(name, origin.source)} "${shownValue(name, origin.text)}": ${fix}`);
     }
   }
-  for (const [name, usual] of [
-    ['http', '127.0.0.1:8025'],
-    ['submission', '127.0.0.1:1025'],
-    ['submission-tls', '127.0.0.1:1465'],
-    ['returns', '127.0.0.1:1026'],
-  ] as const) {
-    const listen: ListenAddress | null | undefined = config[name];
-    const beyond = mode === 'dev' && listen !== undefined && listen !== null && !isLoopbackHost(listen.host);
-    if (beyond && config.expose !== true) {
-      problems.push(
-        `${whence(name, origins[name].source)} "${origins[name].text}": dev listens on loopback only; use ${usual}, or in a container add --expose on: a token is asked for then`,
-      );
-    }
-  }
-  const listeners: { key: ConfigKey; at: ListenAddress }[] = [];
-  for (const [name, role] of [
-    ['http', null],
-    ['submission', 'submission'],
-    ['submission-tls', 'submission'],
-    ['returns', 'returns'],
-  ] as const) {
-    if (role !== null && config.roles?.includes(role) === false) continue;
-    const at = config[name];
-    if (at === null || at === undefined) continue;
-    const other = listeners.find((one) => meet(one.at, at));
-    if (other !== undefined) {
-      const where =
-        other.at.host === at.host
-          ? `${at.host}:${at.port}`
-          : `port ${at.port}, at ${other.at.host} and ${at.host}`;
-      problems.push(`${other.key} and ${name} both name ${where}: give each a port of its own`);
-    }
-    listeners.push({ key: name, at });
-  }
-  if (mode === 'serve' && config['submission-starttls'] === false) {
-    problems.push('submission-starttls is off: serve takes no password in the clear; leave it on');
-  }
-  if ((config['tls-cert'] === null) !== (config['tls-key'] === null)) {
-    problems.push('tls-cert and tls-key belong together: set both, or neither for a self-signed certificate');
-  }
-  if ((config['http-certificate'] === null) !== (config['http-certificate-key'] === null)) {
-    problems.push(
-      'http-certificate and http-certificate-key belong together: set both, or neither for plain HTTP',
-    );
-  } else if (config['http-certificate'] !== null && config['public-url']?.startsWith('http://') === true) {
-    problems.push('public-url begins with http://: with http-certificate it must begin with https://');
-  }
+  if (mode === 'dev' && config.expose !== true) checkLoopback(config, origins, problems);
+  checkPorts(config, problems);
+  checkTls(mode, config, problems);
   checkSignIn(config, problems);
   const routing = readRouting(file, config.route ?? [], problems);
-  const nodeName = config['node-name'] ?? systemHostname();
-  for (const [i, source] of routing.sources.entries())
-    if (source.address === null && !config.ipv6 && isSourceOf(nodeName, source))
-      problems.push(
-        `postrider.json: sources[${i}]: "${source.id}" has an IPv6 address only, and the key ipv6 is off; set ipv6 to on, or give it an "address"`,
-      );
+  checkSources(config, routing, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   config.data = resolve(config.data);
   if (config['database-password'] !== null && isPostgresUrl(config.database))
@@ -180,17 +118,103 @@ export function loadConfig(
       return { text: environment.PGPASSWORD, source: 'environment' };
     return { text: facts.defaults[mode], source: 'default' };
   }
-
-  function whence(name: ConfigKey, source: ConfigOrigin['source']): string {
-    if (source === 'flag') return `--${name}`;
-    if (source === 'environment') return environmentName(name);
-    return `postrider.json: ${name}`;
-  }
 }
 
 /** What a key of the file may be, or hold in a list: `null` would become the word "null", and with it a host name or a password. */
 function isPlain(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
+}
+
+/** Names that are no key. */
+function checkNames(
+  { file, environment, flags }: Readonly<Record<'file' | 'environment' | 'flags', JsonObject>>,
+  problems: string[],
+): void {
+  for (const name of Object.keys(file)) {
+    const keys = [...CONFIG_NAMES, ...STRUCTURED];
+    if (keys.includes(name)) continue;
+    const hint = didYouMean(probablyMeant(name, keys)) || `; known keys: ${keys.join(', ')}`;
+    problems.push(`postrider.json: unknown key "${name}"${hint}`);
+  }
+  for (const name of Object.keys(environment)) {
+    if (isKnownVariable(name)) continue;
+    const known = CONFIG_NAMES.map(environmentName).flatMap((own) => [own, `${own}_FILE`]);
+    problems.push(`${name}: no such key${didYouMean(probablyMeant(name, known))}`);
+  }
+  for (const name of Object.keys(flags)) {
+    if (!(name in CONFIG_KEYS)) problems.push(`--${name}: unknown configuration key`);
+  }
+}
+
+/** The development server asks nobody who they are. */
+function checkLoopback(config: Config, origins: Record<ConfigKey, ConfigOrigin>, problems: string[]): void {
+  for (const [name, usual] of [
+    ['http', '127.0.0.1:8025'],
+    ['submission', '127.0.0.1:1025'],
+    ['submission-tls', '127.0.0.1:1465'],
+    ['returns', '127.0.0.1:1026'],
+  ] as const) {
+    const listen: ListenAddress | null | undefined = config[name];
+    if (listen !== undefined && listen !== null && !isLoopbackHost(listen.host)) {
+      problems.push(
+        `${whence(name, origins[name].source)} "${origins[name].text}": dev listens on loopback only; use ${usual}, or in a container add --expose on: a token is asked for then`,
+      );
+    }
+  }
+}
+
+function checkPorts(config: Config, problems: string[]): void {
+  const listeners: { key: ConfigKey; at: ListenAddress }[] = [];
+  for (const [name, role] of [
+    ['http', null],
+    ['submission', 'submission'],
+    ['submission-tls', 'submission'],
+    ['returns', 'returns'],
+  ] as const) {
+    if (role !== null && config.roles?.includes(role) === false) continue;
+    const at = config[name];
+    if (at === null || at === undefined) continue;
+    const other = listeners.find((one) => meet(one.at, at));
+    if (other !== undefined) {
+      const where =
+        other.at.host === at.host
+          ? `${at.host}:${at.port}`
+          : `port ${at.port}, at ${other.at.host} and ${at.host}`;
+      problems.push(`${other.key} and ${name} both name ${where}: give each a port of its own`);
+    }
+    listeners.push({ key: name, at });
+  }
+}
+
+function checkTls(mode: Mode, config: Config, problems: string[]): void {
+  if (mode === 'serve' && config['submission-starttls'] === false) {
+    problems.push('submission-starttls is off: serve takes no password in the clear; leave it on');
+  }
+  if ((config['tls-cert'] === null) !== (config['tls-key'] === null)) {
+    problems.push('tls-cert and tls-key belong together: set both, or neither for a self-signed certificate');
+  }
+  if ((config['http-certificate'] === null) !== (config['http-certificate-key'] === null)) {
+    problems.push(
+      'http-certificate and http-certificate-key belong together: set both, or neither for plain HTTP',
+    );
+  } else if (config['http-certificate'] !== null && config['public-url']?.startsWith('http://') === true) {
+    problems.push('public-url begins with http://: with http-certificate it must begin with https://');
+  }
+}
+
+function checkSources(config: Config, routing: Routing, problems: string[]): void {
+  const nodeName = config['node-name'] ?? systemHostname();
+  for (const [i, source] of routing.sources.entries())
+    if (source.address === null && !config.ipv6 && isSourceOf(nodeName, source))
+      problems.push(
+        `postrider.json: sources[${i}]: "${source.id}" has an IPv6 address only, and the key ipv6 is off; set ipv6 to on, or give it an "address"`,
+      );
+}
+
+function whence(name: ConfigKey, source: ConfigOrigin['source']): string {
+  if (source === 'flag') return `--${name}`;
+  if (source === 'environment') return environmentName(name);
+  return `postrider.json: ${name}`;
 }
 
 /** The keys that belong together. An identity provider sends browsers back to one address, over https or within this machine. */
