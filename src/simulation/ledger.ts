@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import type { Forecast, GroupForecast } from './forecast.ts';
 import type { FarEndHabits, PlannedMail, SimulationPlan } from './plan/plan.ts';
 import { recipientsOf } from './sampling.ts';
+import { createSeries } from './series.ts';
 import { createWaits } from './waits.ts';
 import type { Wire } from './wire.ts';
 
@@ -56,8 +57,6 @@ interface Row {
   hasEnded: boolean;
 }
 
-const FIRST_LOOKS_MS = 10_000;
-const MOST_LOOKS = 1_200;
 const DAY_MS = 86_400_000;
 const BEFORE_MIDNIGHT_MS = 60_000;
 /**
@@ -88,14 +87,8 @@ export function createLedger(
   /** Recipients of each node by id, from 1. */
   const rows: Row[][] = Array.from({ length: plan.nodes }, () => []);
   const waits = createWaits(plan, weight);
-  const providers = [...new Set(plan.mail.map(({ provider }) => provider))];
-  let looksMs = FIRST_LOOKS_MS;
+  const series = createSeries([...new Set(plan.mail.map(({ provider }) => provider))]);
   let nextLookMs = 0;
-  let atMs: number[] = [];
-  let counts: { accepted: number[]; ended: number[]; connections: number[]; waiting: number[][] } = {
-    ...{ accepted: [], ended: [], connections: [] },
-    waiting: providers.map(() => []),
-  };
   const connections = { peak: 0, peakAtMs: 0, lately: 0, places: new Map<string, number>() };
   let heldRows = 0;
   const warmup: Forecast['warmup'][number][] = [];
@@ -147,23 +140,22 @@ export function createLedger(
       const nowMs = clock.monotonicMs();
       if (nowMs < nextLookMs && !isLast) return;
       if (nowMs >= warmupDay * DAY_MS - BEFORE_MIDNIGHT_MS) lookAtWarmup(engines);
-      nextLookMs = Math.min(nowMs + looksMs, warmupDay * DAY_MS - BEFORE_MIDNIGHT_MS);
-      atMs.push(nowMs);
-      counts.accepted.push(came - refusedSoFar());
-      counts.ended.push(ended - refusedSoFar());
+      nextLookMs = Math.min(nowMs + series.everyMs(), warmupDay * DAY_MS - BEFORE_MIDNIGHT_MS);
       const snapshots = engines.flatMap(({ deliver }) => deliver.paths().map((path) => path.snapshot()));
       const open = snapshots.reduce((sum, path) => sum + path.connections.open, 0);
-      // Many connections are open for seconds only, so this is the maximum since the last look.
-      counts.connections.push(Math.max(open, connections.lately));
+      series.add(
+        {
+          atMs: nowMs,
+          accepted: real(came - refusedSoFar()),
+          ended: real(ended - refusedSoFar()),
+          // Many connections are open for seconds only, so this is the maximum since the last look.
+          connections: Math.max(open, connections.lately),
+        },
+        waitingAt,
+      );
       connections.lately = open;
-      providers.forEach((name, i) => {
-        let sum = 0;
-        for (const group of groups.values()) if (group.provider === name) sum += real(group.waiting);
-        counts.waiting[i]?.push(sum);
-      });
       for (const engine of engines) heldRows = Math.max(heldRows, engine.queue.inMemory().rows);
       for (const group of groups.values()) lookAt(group, engines, snapshots, nowMs);
-      if (atMs.length > MOST_LOOKS) thinOut();
     },
     forecast({ simulated, interrupted, tookMs }) {
       const isDone = came === ended && !interrupted;
@@ -188,13 +180,7 @@ export function createLedger(
         },
         memory: memory(),
         faults: plan.faults.map(({ at, what, fromMs, untilMs }) => ({ at, what, fromMs, untilMs })),
-        series: {
-          atMs,
-          accepted: scaled(counts.accepted),
-          ended: scaled(counts.ended),
-          connections: counts.connections,
-          waiting: providers.map((provider, i) => ({ provider, counts: counts.waiting[i] ?? [] })),
-        },
+        series: series.list(),
       };
     },
   };
@@ -224,6 +210,12 @@ export function createLedger(
     group.lastAtMs = nowMs;
     if (state === 'delivered') group.deliveredAfterMs.push(nowMs - row.acceptedAtMs);
     ended += 1;
+  }
+
+  function waitingAt(provider: string): number {
+    let sum = 0;
+    for (const group of groups.values()) if (group.provider === provider) sum += real(group.waiting);
+    return sum;
   }
 
   function refusedSoFar(): number {
@@ -278,26 +270,9 @@ export function createLedger(
     warmupDay = Math.floor((clock.monotonicMs() + BEFORE_MIDNIGHT_MS) / DAY_MS) + 1;
   }
 
-  /** Drops every second look, and makes the next ones half as frequent. */
-  function thinOut(): void {
-    const half = (list: number[]) => list.filter((_, i) => i % 2 === 0);
-    atMs = half(atMs);
-    counts = {
-      accepted: half(counts.accepted),
-      ended: half(counts.ended),
-      connections: half(counts.connections),
-      waiting: counts.waiting.map(half),
-    };
-    looksMs *= 2;
-  }
-
   /** The number of recipients of the plan that this number of the sample represents. */
   function real(count: number): number {
     return Math.round(count * weight);
-  }
-
-  function scaled(list: readonly number[]): number[] {
-    return list.map(real);
   }
 
   function groupForecast(group: Group, interrupted: boolean): GroupForecast {
