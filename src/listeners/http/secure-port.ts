@@ -140,50 +140,11 @@ export function createSecurePort(
     inner.on('error', (err) => log.debug({ err }, 'a TLS connection failed'));
   }
 
-  /**
-   * Closes a connection whose client reads nothing: what was handed to TLS before its stream ended stays in memory as long
-   * as the connection. It is asked for a sign of life (RFC 9113 §6.7), which waits behind all of that.
-   */
-  function closeIfStalled(session: ServerHttp2Session, socket: Socket): void {
-    let isAnswered = true;
-    let written = 0;
-    let timer = clock.setTimer(options.stalledAnswerMs, look);
-    session.once('close', () => timer.cancel());
-
-    function isStalled(): boolean {
-      return !isAnswered && socket.bytesWritten === written;
-    }
-
-    function look(): void {
-      if (session.destroyed) return;
-      if (isStalled()) {
-        // After a pause of this process, the answer may have come and not be read yet.
-        afterInput(() => {
-          if (!isStalled()) return lookAgain();
-          session.destroy();
-          socket.destroy();
-        });
-      } else lookAgain();
-    }
-
-    function lookAgain(): void {
-      if (session.destroyed) return;
-      if (isAnswered) {
-        isAnswered = false;
-        session.ping(() => {
-          isAnswered = true;
-        });
-      }
-      written = socket.bytesWritten;
-      timer = clock.setTimer(options.stalledAnswerMs, look);
-    }
-  }
-
   /** Ends a session that is idle, or that cancels requests in order to have more at once than it may. */
   function watch(session: ServerHttp2Session): void {
     sessions.add(session);
     const connection = carrier;
-    if (connection !== null) closeIfStalled(session, connection);
+    if (connection !== null) closeIfStalled(session, connection, clock, options.stalledAnswerMs);
     let running = 0;
     let begun = 0;
     let idle = clock.setTimer(options.headersTimeoutMs, end);
@@ -246,6 +207,43 @@ export function createSecurePort(
       // so.
       deps.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
     });
+  }
+}
+
+/**
+ * Closes a connection whose client reads nothing: what was handed to TLS before its stream ended stays in memory as long
+ * as the connection. It is asked for a sign of life (RFC 9113 §6.7), which waits behind all of that.
+ */
+function closeIfStalled(session: ServerHttp2Session, socket: Socket, clock: Clock, everyMs: number): void {
+  let isAnswered = true;
+  let written = 0;
+  let timer = clock.setTimer(everyMs, look);
+  session.once('close', () => timer.cancel());
+
+  const isStalled = () => !isAnswered && socket.bytesWritten === written;
+
+  function look(): void {
+    if (session.destroyed) return;
+    if (isStalled()) {
+      // After a pause of this process, the answer may have come and not be read yet.
+      afterInput(() => {
+        if (!isStalled()) return lookAgain();
+        session.destroy();
+        socket.destroy();
+      });
+    } else lookAgain();
+  }
+
+  function lookAgain(): void {
+    if (session.destroyed) return;
+    if (isAnswered) {
+      isAnswered = false;
+      session.ping(() => {
+        isAnswered = true;
+      });
+    }
+    written = socket.bytesWritten;
+    timer = clock.setTimer(everyMs, look);
   }
 }
 
