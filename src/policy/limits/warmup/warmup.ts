@@ -226,31 +226,14 @@ export function createWarmup(
     return mayGo(entry.state, lane, now).kind === 'wait';
   }
 
-  function enter({
-    source,
-    provider,
-    state,
-  }: {
-    source: string;
-    provider: string;
-    state: WarmupState;
-  }): void {
-    entries.set(key(source, provider), { source, provider, state, reserved: 0, writing: null, dirty: false });
+  function enter({ source, provider, state }: Pick<Entry, 'source' | 'provider' | 'state'>): Entry {
+    const entry: Entry = { source, provider, state, reserved: 0, writing: null, dirty: false };
+    entries.set(key(source, provider), entry);
+    return entry;
   }
 
   function entryOf(source: string, provider: string, now: number): Entry {
-    const known = entries.get(key(source, provider));
-    if (known !== undefined) return known;
-    const entry: Entry = {
-      source,
-      provider,
-      state: newWarmup(now),
-      reserved: 0,
-      writing: null,
-      dirty: false,
-    };
-    entries.set(key(source, provider), entry);
-    return entry;
+    return entries.get(key(source, provider)) ?? enter({ source, provider, state: newWarmup(now) });
   }
 
   /** A portion may be used once it is stored. */
