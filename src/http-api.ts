@@ -121,51 +121,7 @@ export function createHttpApi(
   const { access } = accounts;
   const url = knownUrl(config, config.http.port);
   const { traffic, deliver, port25 } = engine;
-  /** Mail is still accepted and kept, but an operator should know before it is late. */
-  const failingRelay = (): string | null => {
-    const [worst] = engine.relays.unhealthy();
-    if (worst !== undefined) return `the relay ${worst.relay} fails: ${worst.why}`;
-    const closed = deliver
-      .paths()
-      .filter(({ site, elsewhere }) => isRelaySite(site) && !elsewhere)
-      .map((path) => path.snapshot())
-      .find(({ breaker }) => breaker.kind !== 'closed');
-    return closed === undefined
-      ? null
-      : `${closed.site} fails: ${closed.reason ?? closed.lastFailure?.text ?? ''}`;
-  };
-  /** Whatever the far ends do: it is told once, not for each of them. */
-  const failsHere = (): string | null => {
-    const waiting = deliver
-      .paths()
-      .filter(({ blocked }) => blocked)
-      .map((path) => path.snapshot())
-      .filter(
-        ({ waitsFor, waiting: { critical, normal, bulk } }) =>
-          waitsFor === 'local' && critical + normal + bulk > 0,
-      );
-    const [first] = waiting;
-    if (first === undefined) return null;
-    const whose = waiting.length === 1 ? first.site : `${waiting.length} sites`;
-    return `mail to ${whose} waits because of this machine: ${first.reason ?? ''}`;
-  };
-  /** What /readyz shows. */
-  const checks = async (outgoing: () => string | null) => [
-    ...(await readiness(store, engine.acceptance.refusing, outgoing)),
-    // Mail is still accepted, slowly.
-    fine('store-speed', parts.storeSpeed.slow()),
-    fine('log', parts.logTrouble()),
-    fine('connections', failsHere()),
-    // As of what leaves, so nothing waits for it where all mail is captured.
-    fine(
-      'resolver',
-      capturesAll(allTargets(config.route, loaded.routing.routes)) ? null : resolver.trouble(),
-    ),
-    fine('clock', parts.clockWatch.suspicion()),
-    // Mail is still accepted and kept; another node may send it.
-    fine('node', parts.node.trouble),
-    ...returnsReadiness(),
-  ];
+  const readyChecks = createReadyChecks(parts, loaded);
   const examine = () =>
     parts.checkup.instance({
       suspicion: port25.suspicion(),
@@ -176,12 +132,6 @@ export function createHttpApi(
           (problem) => typeof problem === 'string',
         ),
     });
-  const returnsReadiness = () => {
-    if (returns === null) return [];
-    const refused = returns.refusing();
-    return [{ name: 'returns', ok: refused === null, detail: refused ?? '' }];
-  };
-
   const ownPage = async () => {
     const administrator = await access.authenticate(`Bearer ${accounts.adminToken}`, '127.0.0.1');
     return { ...administrator, scopes: new Set(PAGE_SCOPES), operations: PAGE_OPERATIONS };
@@ -217,7 +167,7 @@ export function createHttpApi(
           return last;
         },
       },
-      problems: () => checks(port25.suspicion),
+      problems: readyChecks.problems,
       webhooks: parts.webhooks.service,
       queue: engine.queue,
       sandboxRules: engine.sandboxRules,
@@ -268,7 +218,7 @@ export function createHttpApi(
           metrics: parts.registry,
           access,
           metricsFrom: config['metrics-from'],
-          ready: () => checks(() => port25.suspicion() ?? failingRelay()),
+          ready: readyChecks.ready,
           prove: (challenge) => serverProof(accounts.adminToken, listener.address().url, challenge),
         }),
         ...createTrackingRoutes({
@@ -296,6 +246,62 @@ export function createHttpApi(
     },
   );
   return listener;
+}
+
+/** `ready`: what /readyz shows. `problems`: the same without a relay that fails. */
+function createReadyChecks(parts: Parts, { config, routing }: LoadedConfig) {
+  const { engine, returns } = parts;
+  const { deliver, port25 } = engine;
+  /** Mail is still accepted and kept, but an operator should know before it is late. */
+  const failingRelay = (): string | null => {
+    const [worst] = engine.relays.unhealthy();
+    if (worst !== undefined) return `the relay ${worst.relay} fails: ${worst.why}`;
+    const closed = deliver
+      .paths()
+      .filter(({ site, elsewhere }) => isRelaySite(site) && !elsewhere)
+      .map((path) => path.snapshot())
+      .find(({ breaker }) => breaker.kind !== 'closed');
+    return closed === undefined
+      ? null
+      : `${closed.site} fails: ${closed.reason ?? closed.lastFailure?.text ?? ''}`;
+  };
+  /** Whatever the far ends do: it is told once, not for each of them. */
+  const failsHere = (): string | null => {
+    const waiting = deliver
+      .paths()
+      .filter(({ blocked }) => blocked)
+      .map((path) => path.snapshot())
+      .filter(
+        ({ waitsFor, waiting: { critical, normal, bulk } }) =>
+          waitsFor === 'local' && critical + normal + bulk > 0,
+      );
+    const [first] = waiting;
+    if (first === undefined) return null;
+    const whose = waiting.length === 1 ? first.site : `${waiting.length} sites`;
+    return `mail to ${whose} waits because of this machine: ${first.reason ?? ''}`;
+  };
+  const returnsReadiness = () => {
+    if (returns === null) return [];
+    const refused = returns.refusing();
+    return [{ name: 'returns', ok: refused === null, detail: refused ?? '' }];
+  };
+  const checks = async (outgoing: () => string | null) => [
+    ...(await readiness(parts.store, engine.acceptance.refusing, outgoing)),
+    // Mail is still accepted, slowly.
+    fine('store-speed', parts.storeSpeed.slow()),
+    fine('log', parts.logTrouble()),
+    fine('connections', failsHere()),
+    // As of what leaves, so nothing waits for it where all mail is captured.
+    fine('resolver', capturesAll(allTargets(config.route, routing.routes)) ? null : parts.resolver.trouble()),
+    fine('clock', parts.clockWatch.suspicion()),
+    // Mail is still accepted and kept; another node may send it.
+    fine('node', parts.node.trouble),
+    ...returnsReadiness(),
+  ];
+  return {
+    ready: () => checks(() => port25.suspicion() ?? failingRelay()),
+    problems: () => checks(port25.suspicion),
+  };
 }
 
 /** A condition of readiness that is met, with what an operator should know all the same. */
