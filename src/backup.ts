@@ -101,46 +101,19 @@ export async function writeBackup(params: {
     requireNew();
     await (await newPrivate(copy)).close();
     await copied(database, copy, clock, (done) => progress(done, total));
-    const sources = [
-      ...SECRETS.map((name) => ({ name: name as string, path: join(folder, name) })).filter(({ path }) =>
-        existsSync(path),
-      ),
-      { name: DATA_FILES.database, path: copy },
-    ];
+    const pathOf = (name: string) => (name === DATA_FILES.database ? copy : join(folder, name));
     const files = [];
-    for (const { name, path } of sources) {
-      files.push({ name, size: statSync(path).size, sha256: await digestOf(path) });
-    }
+    for (const name of [...SECRETS, DATA_FILES.database].filter((one) => existsSync(pathOf(one))))
+      files.push({ name, size: statSync(pathOf(name)).size, sha256: await digestOf(pathOf(name)) });
     const header: Header = {
       version: 1,
       createdAt: new Date(clock.now()).toISOString(),
       schema: schemaOf(copy),
       files,
     };
-    const out = await newPrivate(part);
-    try {
-      const list = Buffer.from(`${JSON.stringify(header, null, 2)}\n`);
-      await out.appendFile(tarHeader({ name: LIST, size: list.length }, clock.now()));
-      await out.appendFile(list);
-      await out.appendFile(Buffer.alloc(tarPadding(list.length)));
-      for (const [i, { path }] of sources.entries()) {
-        const entry = files[i] as (typeof files)[number];
-        await out.appendFile(tarHeader(entry, clock.now()));
-        for await (const chunk of createReadStream(path)) await out.appendFile(chunk);
-        await out.appendFile(Buffer.alloc(tarPadding(entry.size)));
-      }
-      await out.appendFile(TAR_END);
-      await out.sync();
-    } finally {
-      await out.close();
-    }
+    await writeArchive(part, header, pathOf, clock.now());
     await rename(part, file);
-    return {
-      createdAt: header.createdAt,
-      schema: header.schema,
-      bytes: statSync(file).size,
-      files: files.map(({ name }) => name),
-    };
+    return factsOf(header, file);
   } catch (cause) {
     if (isDiskFull(cause))
       throw new BackupError(`the disk of ${dirname(file)} is full (df -h, df -i); nothing was left there`, {
@@ -154,6 +127,35 @@ export async function writeBackup(params: {
     if (lock !== null) for (const one of Object.values(left)) await rm(one, { force: true });
     lock?.release();
   }
+}
+
+/** The list of the files first, then each of them. */
+async function writeArchive(
+  part: string,
+  header: Header,
+  pathOf: (name: string) => string,
+  now: number,
+): Promise<void> {
+  const out = await newPrivate(part);
+  try {
+    const list = Buffer.from(`${JSON.stringify(header, null, 2)}\n`);
+    await out.appendFile(tarHeader({ name: LIST, size: list.length }, now));
+    await out.appendFile(list);
+    await out.appendFile(Buffer.alloc(tarPadding(list.length)));
+    for (const entry of header.files) {
+      await out.appendFile(tarHeader(entry, now));
+      for await (const chunk of createReadStream(pathOf(entry.name))) await out.appendFile(chunk);
+      await out.appendFile(Buffer.alloc(tarPadding(entry.size)));
+    }
+    await out.appendFile(TAR_END);
+    await out.sync();
+  } finally {
+    await out.close();
+  }
+}
+
+function factsOf({ createdAt, schema, files }: Header, file: string): BackupFacts {
+  return { createdAt, schema, bytes: statSync(file).size, files: files.map(({ name }) => name) };
 }
 
 /** Two would write the same files, and one would remove those of the other. Throws BackupError. */
@@ -209,13 +211,7 @@ export async function restoreBackup(params: {
       for (const { name } of header.files) {
         await rename(hidden(folder, name), join(folder, name));
       }
-      return {
-        createdAt: header.createdAt,
-        schema: header.schema,
-        bytes: statSync(file).size,
-        files: header.files.map(({ name }) => name),
-        waiting,
-      };
+      return { ...factsOf(header, file), waiting };
     } catch (cause) {
       // The folder was empty, so everything in it now comes from this restore.
       for (const left of await readdir(folder)) await rm(join(folder, left), { force: true });
