@@ -201,12 +201,9 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
   }
   const unprotected = config['http-certificate'] === null && !server.publicUrl.startsWith('https:');
   if (unprotected && !isLoopbackHost(config.http.host)) {
-    lines.push({
-      level: 'warn',
-      text:
-        `Warning: tokens and passwords of other machines reach ${config.http.host} in the clear. Set --http-certificate and ` +
-        '--http-certificate-key, or put a proxy with TLS before this server and set --public-url to its https:// address.',
-    });
+    warn(
+      `tokens and passwords of other machines reach ${config.http.host} in the clear. Set --http-certificate and --http-certificate-key, or put a proxy with TLS before this server and set --public-url to its https:// address.`,
+    );
   }
   const leaves = config.route.some((route) => route.kind !== 'sandbox');
   if (leaves && reachOf(server.publicUrl) !== 'one-click') {
