@@ -19,7 +19,7 @@ import { createWithKey } from './idempotency.ts';
 import { mountRoutes } from './mount.ts';
 import { gatherProblems } from './operations/attention-problems.ts';
 import { apiRoutes } from './operations/table.ts';
-import { createOwnAddress } from './own-address.ts';
+import { createOwnAddress, type OwnAddress } from './own-address.ts';
 import { plainRoutes } from './plain-routes.ts';
 import { createMethodTable } from './request-facts.ts';
 import { BASE } from './route.ts';
@@ -29,9 +29,8 @@ import { createCapturedReader } from './sandbox/captured-reader.ts';
 import { createSecurePort, type SecurePort } from './secure-port.ts';
 import { createWorkerPool } from './worker-pool.ts';
 
-export interface HttpListener extends Service {
-  /** Where it listens, after `start()`. */
-  address(): { host: string; port: number; url: string };
+/** `address`: where it listens, after `start()`. */
+export interface HttpListener extends Service, Pick<OwnAddress, 'address'> {
   /** What the operator is alerted of, from the facts of `GET /attention`. */
   problems(): Promise<Problems>;
 }

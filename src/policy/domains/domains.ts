@@ -35,14 +35,16 @@ import { checksOf, nextStatus } from './domain-status.ts';
 import { createDomainZones } from './domain-zones.ts';
 import { mayRotate, needsNewStandby, nextSelector, RETIRED_FOR_MS } from './key-rotation.ts';
 
+interface NewDomain {
+  name: string;
+  operatorVerified: boolean;
+  settings?: DomainSettingsPatch;
+  idempotency?: (domain: Domain) => IdempotencyEntry;
+}
+
 export interface DomainService {
   /** New domain with two DKIM keys. AppError domain-invalid, domain-exists. */
-  add(params: {
-    name: string;
-    operatorVerified: boolean;
-    settings?: DomainSettingsPatch;
-    idempotency?: (domain: Domain) => IdempotencyEntry;
-  }): Promise<Domain>;
+  add(params: NewDomain): Promise<Domain>;
   get(name: string): Promise<Domain | null>;
   list(
     domains: readonly string[] | undefined,
@@ -150,12 +152,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     signersFor,
   };
 
-  async function add(params: {
-    name: string;
-    operatorVerified: boolean;
-    settings?: DomainSettingsPatch;
-    idempotency?: (domain: Domain) => IdempotencyEntry;
-  }): Promise<Domain> {
+  async function add(params: NewDomain): Promise<Domain> {
     const name = toALabelDomain(params.name);
     if (name === null) {
       throw new AppError('domain-invalid', {

@@ -40,10 +40,17 @@ export interface ImportPlan {
   /** Words for a reason that nobody knows, with how many rows have them. */
   unknownReasons: ReadonlyMap<string, number>;
   byReason: ReadonlyMap<string, number>;
-  /** Rows without an address, what stands there, and what is wrong with it (completes "the address …"). */
-  invalid: readonly { line: number; text: string; problem: string }[];
+  /** Rows without an address. */
+  invalid: readonly InvalidRow[];
   /** Rows whose time has passed. */
   expired: number;
+}
+
+/** What stands there for an address, and what is wrong with it (completes "the address …"). */
+export interface InvalidRow {
+  line: number;
+  text: string;
+  problem: string;
 }
 
 /** The rows of a file and the names of their columns. */
@@ -64,7 +71,7 @@ export function planImport(sheet: ImportSheet, wishes: ImportWishes, now: number
   const fixed = preset?.reason ?? null;
 
   const items: { line: number; item: ImportItem }[] = [];
-  const invalid: { line: number; text: string; problem: string }[] = [];
+  const invalid: InvalidRow[] = [];
   const unknownReasons = new Map<string, number>();
   const byReason = new Map<string, number>();
   let expired = 0;

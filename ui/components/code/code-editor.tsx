@@ -1,20 +1,14 @@
 /** A text that is edited as code: lines with numbers, colours, and marks where something is wrong. Tab leaves it. */
 import { type Ref, useEffect, useImperativeHandle, useRef } from 'react';
-import { type CodePosition, createEditor, type Editor } from './create-editor.ts';
-import type { Language } from './languages.ts';
+import { type CodePosition, createEditor, type Editor, type EditorOptions } from './create-editor.ts';
 
 export interface CodeEditorHandle {
   goTo(place: CodePosition): void;
 }
 
-export interface CodeEditorProps {
+export interface CodeEditorProps extends EditorOptions {
   ref?: Ref<CodeEditorHandle>;
-  label: string;
-  language: Language;
-  value: string;
-  isReadOnly: boolean;
   problems: readonly CodePosition[];
-  onValue(value: string): void;
 }
 
 export function CodeEditor({ ref, label, language, value, isReadOnly, problems, onValue }: CodeEditorProps) {

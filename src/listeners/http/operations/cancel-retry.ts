@@ -19,7 +19,7 @@ import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { type ApiRoute, isoTimeOrNull, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
-import type { WaitingMail } from './traffic.ts';
+import type { Traffic, WaitingMail } from './traffic.ts';
 
 const cancelAnswer = z
   .object({
@@ -174,15 +174,9 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
   }
 }
 
-function toClosed({
-  path,
-  reason,
-  until,
-}: {
-  path: string;
-  reason: string;
-  until: number | null;
-}): Answer<typeof closedPath> {
+type Blocked = NonNullable<ReturnType<Traffic['blockedFor']>>;
+
+function toClosed({ path, reason, until }: Blocked): Answer<typeof closedPath> {
   const site = siteOfPath(path);
   return { Site: site, Reason: reason.replace(/^path: /, ''), Until: isoTimeOrNull(until) };
 }

@@ -1,4 +1,5 @@
 /** The first rows as they would be stored, how many of each reason, and the rows that would be refused. */
+import type { InvalidRow } from '../../../../src/policy/suppressions/import-file.ts';
 import { countOf } from '../../../components/count.ts';
 import { type Columns, DataTable } from '../../../components/data-table.tsx';
 import { Status } from '../../../components/status.tsx';
@@ -43,7 +44,7 @@ export function RefusedRows({
   count = rows.length,
 }: {
   title: string;
-  rows: readonly { line: number; text: string; problem: string }[];
+  rows: readonly InvalidRow[];
   /** Where `rows` has the first of them only. */
   count?: number;
 }) {

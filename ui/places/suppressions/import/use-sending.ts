@@ -2,17 +2,13 @@
  * Sends the rows of a plan in portions, one after the other. A portion with an address that the server refuses is sent again
  * without it. After a stop or a failure it goes on where it was; sending a portion twice changes nothing.
  */
+
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
+import type { InvalidRow } from '../../../../src/policy/suppressions/import-file.ts';
 import { ApiError } from '../../../api/call.ts';
 import { addSuppressions, type NewSuppression, SUPPRESSIONS } from '../../../api/suppressions.ts';
 import type { OpenFile, Row, ShownPlan } from './open-file.ts';
-
-export interface RefusedRow {
-  line: number;
-  text: string;
-  problem: string;
-}
 
 const NOTHING = {
   state: 'idle' as 'idle' | 'sending' | 'stopped' | 'done',
@@ -20,7 +16,7 @@ const NOTHING = {
   sent: 0,
   added: 0,
   existing: 0,
-  refused: [] as readonly RefusedRow[],
+  refused: [] as readonly InvalidRow[],
   error: null as Error | null,
 };
 
@@ -66,7 +62,7 @@ export function useSending(file: OpenFile, plan: ShownPlan, domain: string) {
 }
 
 async function sendPortion(domain: string, portion: readonly Row[], signal: AbortSignal) {
-  const refused: RefusedRow[] = [];
+  const refused: InvalidRow[] = [];
   // One answer names some of the refused ones only.
   for (let rest = portion; rest.length > 0; ) {
     try {
