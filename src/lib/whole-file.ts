@@ -49,10 +49,15 @@ export async function writeWhole(path: string, text: string, mode: number): Prom
     await rm(temporary, { force: true }).catch(() => undefined);
     throw cause;
   }
-  const folder = await open(dirname(path), 'r');
+  await syncPath(dirname(path));
+}
+
+/** What was written there is on disk when this resolves: of a folder, its entries. */
+export async function syncPath(path: string): Promise<void> {
+  const file = await open(path, 'r');
   try {
-    await folder.sync();
+    await file.sync();
   } finally {
-    await folder.close();
+    await file.close();
   }
 }

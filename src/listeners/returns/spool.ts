@@ -9,6 +9,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
+import { syncPath } from '../../lib/whole-file.ts';
 import { isToken, type ReturnTarget } from '../../pipeline/events/return-target.ts';
 import { networkKey } from '../../policy/access/failed-logins.ts';
 
@@ -164,7 +165,7 @@ export async function openSpool(
       try {
         await writeFile(temporary, content, { mode: 0o600, flush: true });
         await rename(temporary, join(path, `${id}.eml`));
-        await syncFolder(path);
+        await syncPath(path);
       } catch (cause) {
         unload(entry);
         await rm(temporary, { force: true }).catch(() => undefined);
@@ -350,14 +351,5 @@ function parseSpooled(content: Buffer): SpooledMail | null {
     return { ...envelope, bytes: new Uint8Array(content.subarray(lf + 1)) };
   } catch {
     return null;
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { copyFile, link, open, rename, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { syncPath } from '../../lib/whole-file.ts';
 import { StoreRefused } from '../shared/refusal.ts';
 import { copyDatabase, type Hold, newestSchema, reclaimWaiting, schemaOf } from './copy.ts';
 import { openConnection } from './engine/connection.ts';
@@ -41,9 +42,9 @@ export async function copyBeforeMigration(path: string): Promise<CopyBefore | nu
     await rm(part, { force: true });
     await (await open(part, 'wx', 0o600)).close();
     await copyDatabase(path, part, () => {});
-    await syncFile(part);
+    await syncPath(part);
     await rename(part, file);
-    await syncFile(dirname(path));
+    await syncPath(dirname(path));
   } catch (cause) {
     await rm(part, { force: true });
     throw new StoreRefused(
@@ -147,9 +148,9 @@ async function exchange(
   const newer = freeName(`${path}.newer-${made.toISOString().replace(/\D/g, '').slice(0, 14)}`);
   // With a second name for the database, its own is never missing: a server started then would begin with an empty one.
   await link(path, newer).catch(() => copyFile(path, newer));
-  await syncFile(file);
+  await syncPath(file);
   await rename(file, path);
-  await syncFile(dirname(path));
+  await syncPath(dirname(path));
   return { newer, waiting };
 }
 
@@ -207,14 +208,4 @@ function freeName(name: string): string {
   let found = name;
   for (let next = 2; existsSync(found); next++) found = `${name}-${next}`;
   return found;
-}
-
-/** Of a folder: its entries. */
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
