@@ -16,6 +16,9 @@ export type CertificateFacts =
   | { kind: 'invalid'; detail: string }
   | { kind: 'unreachable'; detail: string };
 
+/** For connecting, and again for the handshake. */
+const TIMEOUT_MS = 5_000;
+
 /** `ca`: for tests, authorities instead of the built-in ones. Never rejects. */
 export async function probeCertificate(params: {
   clock: Clock;
@@ -23,10 +26,9 @@ export async function probeCertificate(params: {
   address: string;
   port?: number;
   ca?: readonly string[];
-  timeoutMs?: number;
 }): Promise<CertificateFacts> {
-  const { clock, host, address, port = 443, ca, timeoutMs = 5_000 } = params;
-  const connected = await connectTcp({ clock, address, port, timeoutMs });
+  const { clock, host, address, port = 443, ca } = params;
+  const connected = await connectTcp({ clock, address, port, timeoutMs: TIMEOUT_MS });
   if (connected.kind !== 'connected') return { kind: 'unreachable', detail: connected.detail };
   const { socket } = connected;
   const options: ConnectionOptions = {
@@ -45,8 +47,8 @@ export async function probeCertificate(params: {
       socket.destroy();
       resolve(facts);
     };
-    const timer = clock.setTimer(timeoutMs, () =>
-      finish({ kind: 'unreachable', detail: `no TLS within ${timeoutMs} ms` }),
+    const timer = clock.setTimer(TIMEOUT_MS, () =>
+      finish({ kind: 'unreachable', detail: `no TLS within ${TIMEOUT_MS} ms` }),
     );
     tls.on('error', (error: NodeJS.ErrnoException) =>
       finish({ kind: 'unreachable', detail: error.code ?? error.message }),

@@ -17,7 +17,7 @@ import { RANGES } from './ranges.ts';
 /** Loaded when what is wrong is on the screen. */
 const Figures = lazy(async () => ({ default: (await import('./figures.tsx')).Figures }));
 const EVERY_MS = 15_000;
-export const ATTENTION = ['attention'] as const;
+const ATTENTION = ['attention'] as const;
 
 export function OverviewPlace() {
   const { range = '24h', domain } = useSearch({ from: '/overview' });

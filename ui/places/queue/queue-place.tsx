@@ -14,8 +14,8 @@ import { HoldsView } from './holds-view.tsx';
 import { SitesView } from './sites-view.tsx';
 
 /** Keys of what was answered, for whoever changes it. */
-export const QUEUE = ['queue'] as const;
-export const HOLDS = ['queue', 'holds'] as const;
+const QUEUE = ['queue'] as const;
+const HOLDS = ['queue', 'holds'] as const;
 const EVERY_MS = 10_000;
 
 export function QueuePlace() {

@@ -19,13 +19,15 @@ import { addressSchema, readFrom, readRecipients, readReplyTo } from './addresse
 import { attachmentSchema, readAttachments } from './attachments.ts';
 import { readBody, readSubject } from './contents.ts';
 import type { EmailLimits } from './limits.ts';
-import { type Draft, flagOf, type Reading, wordOf } from './reading.ts';
+import type { Draft, Reading } from './reading.ts';
 import { MAX_TAG_ITEMS, readHeaders, readTags } from './tags-headers.ts';
 import {
   RESULT_WORDS,
   readExpiresAt,
+  readKeepContent,
   readListUnsubscribe,
   readMetadataField,
+  readPriority,
   readSandbox,
   readSendAt,
   readTracking,
@@ -108,7 +110,7 @@ const FIELDS = {
   Attachments: part('attachments', readAttachments, ({ maxAttachments }) =>
     z.array(attachmentSchema).max(maxAttachments).describe('Files, also those that the HTML shows by `cid:`'),
   ),
-  Priority: part('lane', wordOf('Priority', LANES, 'priority-unknown'), () =>
+  Priority: part('lane', readPriority, () =>
     z.enum(LANES).describe('critical: one-time codes; bulk: newsletters; normal where left out'),
   ),
   Sandbox: part('sandbox', readSandbox, () =>
@@ -131,7 +133,7 @@ const FIELDS = {
         `In events and webhooks, never in the mail. At most ${MAX_METADATA_KEYS} keys of at most ${MAX_METADATA_KEY_CHARS} characters, ${MAX_METADATA_BYTES} octets together`,
       ),
   ),
-  KeepContent: part('keepContent', flagOf('KeepContent'), () =>
+  KeepContent: part('keepContent', readKeepContent, () =>
     z.boolean().describe('false: the content is removed when the last recipient is final'),
   ),
   Tracking: part('personal', readTracking, () =>

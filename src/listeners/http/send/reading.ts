@@ -3,7 +3,6 @@
  * submission that is being put together. One is made for each message.
  */
 import { didYouMean, probablyMeant } from '../../../lib/closest.ts';
-import type { ErrorName } from '../../../lib/errors.ts';
 import type { JsonObject } from '../../../lib/json-object.ts';
 import type { Submission } from '../../../model/submission.ts';
 import { type PropertyTable, readProperties } from '../body/json-properties.ts';
@@ -30,29 +29,6 @@ export interface Reading {
   /** Members within fields that are not known, where they are not refused. */
   readonly ignored: UnknownMember[];
   readonly draft: Draft;
-}
-
-/** A reader of true or false. */
-export function flagOf(field: string) {
-  return (value: unknown, { problems }: Reading): boolean => {
-    if (typeof value !== 'boolean')
-      problems.add('invalid-parameter', `/${field}`, `${field} is true or false`);
-    return value === true;
-  };
-}
-
-/** A reader of one of several lower-case words, taken in any case. */
-export function wordOf<const Word extends string>(
-  field: string,
-  words: readonly [Word, ...Word[]],
-  error: ErrorName = 'invalid-parameter',
-) {
-  return (value: unknown, { problems }: Reading): Word => {
-    const given = typeof value === 'string' && value.length <= 32 ? value.trim().toLowerCase() : '';
-    const word = words.find((known) => known === given);
-    if (word === undefined) problems.add(error, `/${field}`);
-    return word ?? words[0];
-  };
 }
 
 /** The members of an object that is the value of a field, or of an item at `pointer`, in the order of the table. */

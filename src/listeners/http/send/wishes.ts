@@ -3,7 +3,7 @@
  */
 
 import { isJsonObject } from '../../../lib/json-object.ts';
-import type { SandboxResult } from '../../../model/message.ts';
+import { LANES, type Lane, type SandboxResult } from '../../../model/message.ts';
 import { type Metadata, readMetadata } from '../../../model/metadata.ts';
 import { NO_WISH, type PersonalWish } from '../../../model/personal.ts';
 import { readExpiryTime, readSendTime } from '../../../model/schedule.ts';
@@ -33,6 +33,20 @@ const RESULTS: ReadonlyMap<string, SandboxResult> = new Map(
     return [result, result];
   }),
 );
+
+/** Taken in any case. */
+export function readPriority(value: unknown, { problems }: Reading): Lane {
+  const given = typeof value === 'string' && value.length <= 32 ? value.trim().toLowerCase() : '';
+  const lane = LANES.find((known) => known === given);
+  if (lane === undefined) problems.add('priority-unknown', '/Priority');
+  return lane ?? LANES[0];
+}
+
+export function readKeepContent(value: unknown, { problems }: Reading): boolean {
+  if (typeof value !== 'boolean')
+    problems.add('invalid-parameter', '/KeepContent', 'KeepContent is true or false');
+  return value === true;
+}
 
 /** The result to simulate; null if the message is to be sent, or the value is refused. */
 export function readSandbox(value: unknown, reading: Reading): SandboxResult | null {
