@@ -280,22 +280,22 @@ export function describeEvents({ store }: Suite): void {
       expect(later.map((one) => one.at - T0)).toEqual([3, 2, 1, 0]);
     });
 
-    it('goes to the time that is asked for, also in very many domains', async () => {
-      const DAYS = 10;
-      const events = Array.from({ length: DAYS * 150 }, (_, i) => ({
-        ...event('opened', T0 + Math.floor(i / 150) * 24 * HOUR + (i % 150)),
-        domain: `d${i % 150}.example`,
+    it('finds events that were stored long after their time, also in very many domains', async () => {
+      const at = (ms: number) => (_: unknown, i: number) => ({
+        ...event('opened', T0 + ms),
+        domain: `d${i}.example`,
         deliveryId: null,
-      }));
-      await store.appendEvents({ events });
-      const range = { since: T0 + 4 * 24 * HOUR, until: T0 + 5 * 24 * HOUR };
+      });
+      const later = Array.from({ length: 150 }, at(24 * HOUR));
+      await store.appendEvents({ events: [at(0)(null, 0), ...later, at(1)(null, 1)] });
+      const range = { since: T0, until: T0 + HOUR, look: 1_000, limit: 100 };
       for (const order of [
         { newestFirst: true },
         { newestFirst: false },
         { newestFirst: false, afterSeq: 0 },
       ]) {
-        const page = await store.findEvents({ ...range, ...order, look: 600, limit: 1_000 });
-        expect([page.events.length, page.next]).toEqual([150, null]);
+        const { events } = await store.findEvents({ ...range, ...order });
+        expect(events.map((one) => one.at - T0).sort()).toEqual([0, 1]);
       }
     });
   });

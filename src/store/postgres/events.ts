@@ -28,7 +28,6 @@ import { createFilter, type Filter } from './engine/filter.ts';
 import { lastInSpans } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds, isId, type Session, type Shared } from './engine/session.ts';
-import { seqBehind } from './messages.ts';
 
 /** Index ranges that are read as one: the kinds of all events in a hundred domains. */
 const MAX_RANGES = 2_500;
@@ -38,9 +37,6 @@ const MOST_MERGED = 20_000;
 const FEW_RANGES = 5;
 const FIRST_SPAN_MS = 60_000;
 const LATEST = Number.MAX_SAFE_INTEGER;
-const EARLIEST = Number.MIN_SAFE_INTEGER;
-/** How much clocks, and outcomes that wait while the database is away, can change the order of events. */
-const TIME_SLACK_MS = 6 * 3_600_000;
 
 const ALL_KINDS = Object.keys(EVENT_KINDS) as EventKind[];
 
@@ -261,19 +257,11 @@ async function rangesOf(db: Db, params: EventLook, shared: Shared): Promise<Even
   if (params.messageId !== undefined) {
     return bySeq(params, 'e.message_seq = ?', [await messageSeqOf(db, params.messageId)], domainIds, kinds);
   }
-  const { newestFirst, from, afterSeq = 0, since, until } = params;
-  const inOrder = params.afterSeq !== undefined && !newestFirst;
-  const ids = domainIds ?? (inOrder ? [] : await domainIdsIn(db, 'event', MAX_RANGES));
-  if (!inOrder && ids.length * kinds.length <= MAX_RANGES) return byTime(db, params, ids, kinds);
-  const [first, behind, safe] = await Promise.all([
-    since === undefined ? EARLIEST : seqBehind(db, 'event', since - TIME_SLACK_MS),
-    until === undefined ? LATEST : seqBehind(db, 'event', until + TIME_SLACK_MS),
-    inOrder ? shared.horizon.safe() : LATEST,
-  ]);
-  const [least, most] = [first ?? LATEST, behind ?? LATEST];
-  const seq = newestFirst ? Math.min(from?.seq ?? LATEST, most) : Math.max(from?.seq ?? afterSeq, least - 1);
-  const [events, end] = newestFirst ? ['e.seq >= ?', least] : ['e.seq <= ?', Math.min(safe, most - 1)];
-  return bySeq({ ...params, from: { at: 0, seq } }, events, [end], domainIds, kinds);
+  const inOrder = params.afterSeq !== undefined && !params.newestFirst;
+  if (inOrder) return bySeq(params, 'e.seq <= ?', [await shared.horizon.safe()], domainIds, kinds);
+  const ids = domainIds ?? (await domainIdsIn(db, 'event', MAX_RANGES));
+  if (ids.length * kinds.length > MAX_RANGES) return bySeq(params, 'true', [], domainIds, kinds);
+  return byTime(db, params, ids, kinds);
 }
 
 function bySeq(

@@ -41,8 +41,8 @@ export const listMessages = read('listMessages', { search: true }, async (db, pa
   // given time.
   const [place, latest, earliest] = await Promise.all([
     placeOf(db, params),
-    until === undefined ? undefined : seqBehind(db, 'message', until + TIME_SLACK_MS),
-    since === undefined ? undefined : seqBehind(db, 'message', since - TIME_SLACK_MS),
+    until === undefined ? undefined : seqBehind(db, until + TIME_SLACK_MS),
+    since === undefined ? undefined : seqBehind(db, since - TIME_SLACK_MS),
   ]);
   const before = Math.min(beforeSeq, latest ?? Number.MAX_SAFE_INTEGER);
   const { ranges, end } = await lookOf(db, params, place, before, earliest ?? 0);
@@ -182,17 +182,15 @@ function rangesOf(
   };
 }
 
-const TIMES = { message: 'created_at', event: 'at' };
-
-/** The first message or event of that time or later; undefined if there is none. Binary search over the numbers. */
-export async function seqBehind(db: Db, table: keyof typeof TIMES, at: number): Promise<number | undefined> {
-  const next = `SELECT seq, ${TIMES[table]} AS at FROM ${table} WHERE seq >=`;
+/** The first message accepted at that time or later; undefined if there is none. Binary search over the numbers. */
+async function seqBehind(db: Db, at: number): Promise<number | undefined> {
+  const next = 'SELECT seq, created_at FROM message WHERE seq >=';
   const row = await db.get<{ seq: number }>(
     `WITH RECURSIVE step (low, high) AS (
-       SELECT min(seq), max(seq) + 1 FROM ${table}
+       SELECT min(seq), max(seq) + 1 FROM message
        UNION ALL
-       SELECT CASE WHEN n.at < $1 THEN n.seq + 1 ELSE s.low END,
-         CASE WHEN n.at < $1 THEN s.high ELSE (s.low + s.high) / 2 END
+       SELECT CASE WHEN n.created_at < $1 THEN n.seq + 1 ELSE s.low END,
+         CASE WHEN n.created_at < $1 THEN s.high ELSE (s.low + s.high) / 2 END
        FROM step s LEFT JOIN LATERAL (${next} (s.low + s.high) / 2 ORDER BY seq LIMIT 1) n ON true WHERE s.low < s.high)
      SELECT n.seq FROM step s CROSS JOIN LATERAL (${next} s.low ORDER BY seq LIMIT 1) n WHERE s.low >= s.high`,
     at,

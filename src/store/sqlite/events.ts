@@ -29,15 +29,12 @@ import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds, idBytes, type Session } from './engine/session.ts';
-import { seqBehind } from './messages.ts';
 
 /** Index ranges that are read as one: the kinds of all events in a hundred domains. */
 const MAX_RANGES = 2_500;
 /** The most keys that the merge of several statements holds. */
 const MOST_MERGED = 20_000;
 const LATEST = Number.MAX_SAFE_INTEGER;
-/** How much clocks, and outcomes that wait while the database is away, can change the order of events. */
-const TIME_SLACK_MS = 6 * 3_600_000;
 
 const ALL_KINDS = Object.keys(EVENT_KINDS) as EventKind[];
 
@@ -180,16 +177,15 @@ function look(
   params: EventLook,
   limit: number,
 ): { keys: EventPlace[]; next: EventPlace | null } {
-  const { order, ranges, places, narrow, last } = rangesOf(db, params);
+  const { order, ranges, places, narrow } = rangesOf(db, params);
   // Each statement adds its share to the merge.
   const share = Math.max(1, Math.floor(MOST_MERGED / Math.ceil(places.length / RANGES_PER_STATEMENT || 1)));
   const most = Math.min(limit, share);
   const end = narrow ? lastOfLook<EventPlace>(db, ranges(null, []), Math.min(params.look, share)) : undefined;
   const filter = createFilter();
   if (narrow) addRowConditions(filter, params);
-  const bound = end ?? last;
-  const until = bound === undefined ? '' : ` AND ${order.upTo}`;
-  const values = bound === undefined ? [] : order.upToValues(bound);
+  const until = end === undefined ? '' : ` AND ${order.upTo}`;
+  const values = end === undefined ? [] : order.upToValues(end);
   const keys = mergedRows<EventPlace>(
     db,
     ranges(`${until}${filter.and()}`, [...values, ...filter.values()]),
@@ -205,8 +201,6 @@ interface EventRanges {
   order: { upTo: string; upToValues(end: EventPlace): SQLInputValue[] };
   /** Whether rows in the ranges may not match. */
   narrow: boolean;
-  /** Behind it no row matches. `conditions` hold the one bound that SQLite reads up to, so `ranges` adds it only without them. */
-  last?: EventPlace | undefined;
 }
 
 /**
@@ -223,15 +217,7 @@ function rangesOf(db: Connection, params: EventLook): EventRanges {
   const inOrder = params.afterSeq !== undefined && !params.newestFirst;
   const ids = domainIds ?? (inOrder ? [] : everyDomain(db, MAX_RANGES));
   if (inOrder || ids.length * kinds.length > MAX_RANGES) {
-    const { newestFirst, from, afterSeq = 0, since, until } = params;
-    const least = since === undefined ? 0 : (seqBehind(db, 'event', since - TIME_SLACK_MS) ?? LATEST);
-    const most = until === undefined ? LATEST : (seqBehind(db, 'event', until + TIME_SLACK_MS) ?? LATEST);
-    const seq = newestFirst
-      ? Math.min(from?.seq ?? LATEST, most)
-      : Math.max(from?.seq ?? afterSeq, least - 1);
-    const within = { ...params, from: { at: 0, seq } };
-    const last = { at: 0, seq: newestFirst ? least : most };
-    return bySeq(within, 'event e NOT INDEXED WHERE true', [], domainIds, kinds, last);
+    return bySeq(params, 'event e NOT INDEXED WHERE true', [], domainIds, kinds);
   }
   return byTime(
     params,
@@ -245,7 +231,6 @@ function bySeq(
   place: readonly SQLInputValue[],
   domainIds: readonly number[] | undefined,
   kinds: readonly number[],
-  last?: EventPlace,
 ): EventRanges {
   const { newestFirst, from: behind, afterSeq = 0 } = params;
   const filter = createFilter();
@@ -254,19 +239,18 @@ function bySeq(
   filter.when('e.at >= ?', params.since);
   filter.when('e.at < ?', params.until);
   const start = newestFirst ? (behind?.seq ?? Number.MAX_SAFE_INTEGER) : (behind?.seq ?? afterSeq);
-  const upTo = newestFirst ? 'e.seq >= ?' : 'e.seq <= ?';
   return {
     narrow: true,
     places: [place],
-    last,
-    order: { upTo, upToValues: ({ seq }) => [seq] },
+    order: {
+      upTo: newestFirst ? 'e.seq >= ?' : 'e.seq <= ?',
+      upToValues: ({ seq }) => [seq],
+    },
     ranges: (conditions, values) => {
-      const all = last === undefined ? '' : ` AND ${upTo}`;
-      const allValues = last === undefined ? [] : [last.seq];
-      const matching = conditions === null ? all : `${filter.and()}${conditions}`;
+      const matching = conditions === null ? '' : `${filter.and()}${conditions}`;
       return {
         sql: `SELECT e.at AS at, e.seq AS seq FROM ${from} AND e.seq ${newestFirst ? '<' : '>'} ?${matching}`,
-        values: [[...place, start, ...(conditions === null ? allValues : [...filter.values(), ...values])]],
+        values: [[...place, start, ...(conditions === null ? [] : [...filter.values(), ...values])]],
         order: newestFirst ? 'seq DESC' : 'seq ASC',
       };
     },

@@ -43,9 +43,9 @@ export const listMessages = read('listMessages', 'measured', { search: true }, (
   const { since, until, look, limit } = params;
   // The order of acceptance can differ from the order of seq by clocks and commits, so the range is wider than the
   // given time.
-  const latest = until === undefined ? undefined : seqBehind(db, 'message', until + TIME_SLACK_MS);
+  const latest = until === undefined ? undefined : seqBehind(db, until + TIME_SLACK_MS);
   const before = Math.min(params.beforeSeq ?? Number.MAX_SAFE_INTEGER, latest ?? Number.MAX_SAFE_INTEGER);
-  const earliest = since === undefined ? 0 : (seqBehind(db, 'message', since - TIME_SLACK_MS) ?? 0);
+  const earliest = since === undefined ? 0 : (seqBehind(db, since - TIME_SLACK_MS) ?? 0);
   const conditions = conditionsOf(params);
   const all = rangesOf(place, before, earliest, '', []);
   const end = conditions.and() === '' ? undefined : lastOfLook<{ seq: number }>(db, all, look)?.seq;
@@ -115,21 +115,19 @@ function rangesOf(
   };
 }
 
-const TIMES = { message: 'created_at', event: 'at' };
-
-/** The first message or event of that time or later; undefined if there is none. Binary search over the numbers. */
-export function seqBehind(db: Connection, table: keyof typeof TIMES, at: number): number | undefined {
+/** The first message accepted at that time or later; undefined if there is none. Binary search over the numbers. */
+function seqBehind(db: Connection, at: number): number | undefined {
   const next = (seq: number) =>
-    db.get<{ seq: number; at: number }>(
-      `SELECT seq, ${TIMES[table]} AS at FROM ${table} WHERE seq >= ? ORDER BY seq LIMIT 1`,
+    db.get<{ seq: number; created_at: number }>(
+      'SELECT seq, created_at FROM message WHERE seq >= ? ORDER BY seq LIMIT 1',
       seq,
     );
   let low = next(0)?.seq ?? 0;
-  let high = (db.get<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${table}`)?.seq ?? 0) + 1;
+  let high = (db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM message')?.seq ?? 0) + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const row = next(middle);
-    if (row === undefined || row.at >= at) high = middle;
+    if (row === undefined || row.created_at >= at) high = middle;
     else low = row.seq + 1;
   }
   return next(low)?.seq;
