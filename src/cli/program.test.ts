@@ -112,6 +112,8 @@ describe('a mistake', () => {
     [['fly'], "unknown command 'fly'", ''],
     [['domain', 'add'], "missing required argument 'domain'", 'domain add '],
     [['queue', 'hold'], "required option '--reason <text>' not specified", 'queue hold '],
+    [['suppress', 'import', '-'], "required option '--domain <domain>' not specified", 'suppress import '],
+    [['send', '--', '--from'], "required option '--from <address>' not specified", 'send '],
     [['send', '--form', 'a@b.example'], "unknown option '--form'\n(Did you mean --from?)", 'send '],
   ])('%j names the help of that command', async (args, sentence, words) => {
     const { code, error } = await run(args);

@@ -282,11 +282,17 @@ interface Refusals {
   unknownOption(flag: string): void;
 }
 
-/** `--form` for `--from` is an unknown option before it is a missing one. */
+/** `--form` for `--from` is an unknown option before it is a missing one; `-` and what follows `--` are none. */
 function nameUnknownFirst(command: Command & Refusals): void {
+  const parse = command.parseOptions.bind(command);
   const missing = command.missingMandatoryOptionValue.bind(command);
+  let unknown: string | undefined;
+  command.parseOptions = (words) => {
+    const parsed = parse(words);
+    [unknown] = parsed.unknown;
+    return parsed;
+  };
   command.missingMandatoryOptionValue = (option) => {
-    const unknown = command.args.find((word) => word.startsWith('-'));
     if (unknown === undefined) missing(option);
     else command.unknownOption(unknown);
   };
