@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Clock } from './lib/clock.ts';
 import { DATA_FILES, isBeingRestored, makeFolder, noteOfThisProcess, RESTORING } from './lib/data-files.ts';
 import type { Logger } from './lib/log.ts';
+import { createQuietLog } from './lib/quiet-log.ts';
 import type { Random } from './lib/random.ts';
 import { createRounds } from './lib/rounds.ts';
 import { writeWhole } from './lib/whole-file.ts';
@@ -40,7 +41,7 @@ const LOOK_EVERY_MS = 10_000;
 export async function openDataFolder(
   path: string,
   random: Random,
-  { clock, log }: { clock: Clock; log: Pick<Logger, 'warn'> },
+  { clock, log }: { clock: Clock; log: Logger },
 ): Promise<DataFolder> {
   makeFolder(path);
   if ((await readdir(path)).some((name) => isBeingRestored(name)))
@@ -51,9 +52,10 @@ export async function openDataFolder(
   const { ino } = await stat(path);
   /** The files that this process needs, with what is in them. */
   const own = new Map<string, string>();
+  const quiet = createQuietLog(log, clock, () => true);
   const rounds = createRounds({
     ...{ clock, everyMs: LOOK_EVERY_MS, firstAfterMs: LOOK_EVERY_MS, work: putBack },
-    failed: (err) => log.warn({ err, folder: path }, 'the files of the data folder could not be looked at'),
+    failed: (err) => quiet.warn({ err, folder: path }, 'the files of the data folder could not be looked at'),
   });
   const nodeId = await kept(DATA_FILES.nodeId, () => Buffer.from(random.bytes(8)).toString('hex'));
   return {

@@ -131,7 +131,8 @@ describe('the files of a data folder under a running server', () => {
     const path = join(folder, 'data');
     const clock = createManualClock();
     const warn = vi.fn();
-    const data = await openDataFolder(path, createSystemRandom(), { clock, log: { warn } });
+    const log = { debug() {}, info() {}, warn, error() {} };
+    const data = await openDataFolder(path, createSystemRandom(), { clock, log });
     await data.secrets(null, async () => false);
     await data.adminToken(async () => 'token');
     await data.announce('http://127.0.0.1:1');
@@ -143,6 +144,21 @@ describe('the files of a data folder under a running server', () => {
     clock.advance(10_000);
     await vi.waitFor(() => expect(warn).toHaveBeenCalledTimes(4));
     expect(texts()).toEqual(before);
+
+    rmSync(join(path, 'node-id'));
+    symlinkSync('node-id', join(path, 'node-id'));
+    const rounds = vi.spyOn(clock, 'setTimer');
+    const look = () => {
+      const begun = rounds.mock.calls.length;
+      clock.advance(10_000);
+      return vi.waitFor(() => expect(rounds.mock.calls.length).toBe(begun + 1));
+    };
+    await look();
+    await look();
+    expect(warn.mock.calls.slice(4)).toEqual([
+      [{ folder: path, reason: expect.stringContaining('node-id') }, expect.any(String)],
+    ]);
+    rmSync(join(path, 'node-id'));
 
     renameSync(path, `${path}-away`);
     mkdirSync(path);
