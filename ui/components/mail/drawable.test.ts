@@ -15,4 +15,5 @@ it('names in a source what turns the direction of its texts', () => {
   expect(drawableSource('Subject: invoice\u202efdp.exe\u2069, שלום')).toBe(
     'Subject: invoice[U+202E]fdp.exe[U+2069], שלום',
   );
+  expect(drawableSource('\u202e'.repeat(MOST_DRAWN + 1)).length).toBe(MOST_DRAWN * '[U+202E]'.length);
 });

@@ -15,6 +15,5 @@ export function drawable(text: string): string {
 
 /** The source of a mail, where somebody looks for what its texts hide, with the names of what turns their direction in its place. */
 export function drawableSource(source: string): string {
-  const named = source.replace(DIRECTIONS, (one) => `[U+${one.charCodeAt(0).toString(16).toUpperCase()}]`);
-  return drawable(named);
+  return drawable(source).replace(DIRECTIONS, (one) => `[U+${one.charCodeAt(0).toString(16).toUpperCase()}]`);
 }
