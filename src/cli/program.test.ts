@@ -228,6 +228,13 @@ describe('texts that a server answers', () => {
       NextCursor: null,
     },
     '/api/v1/warmup': { Items: [], NextCursor: null },
+    '/readyz': {
+      Checks: [
+        { Name: 'store', Ok: false, Detail: 'the disk is full' },
+        { Name: 'store-damage', Ok: true, Detail: 'the database is damaged' },
+        { Name: 'outgoing', Ok: true, Detail: 'port 25 is closed' },
+      ],
+    },
     // As before lists had pages.
     '/api/v1/webhooks': { Webhooks: [] },
   };
@@ -240,7 +247,7 @@ describe('texts that a server answers', () => {
         PROOF_HEADER,
         serverProof('token', `http://${request.headers.host}`, `${challenge}`),
       );
-    else if (answer === undefined) response.statusCode = 404;
+    else if (answer === undefined) response.statusCode = request.url?.startsWith('/api/v1/nodes') ? 503 : 404;
     response.setHeader('content-type', 'application/json').end(JSON.stringify(answer ?? refused));
   });
   beforeAll(async () => {
@@ -279,6 +286,12 @@ describe('texts that a server answers', () => {
     const { out } = await run(['message', 'm', '--data', data]);
     expect(out).toContain('Re: postrider rocks\n');
     expect(out).toMatch(/run:\s+\S+ queue path b --data /);
+  });
+
+  it('a refusal for the database names what fails of the server, and nothing else that is wrong', async () => {
+    const { error } = await run(['nodes', '--data', data]);
+    expect(error).toContain('  store: the disk is full\n  store-damage: the database is damaged\n');
+    expect(error).not.toContain('outgoing');
   });
 
   it('a refusal shows in the same way', async () => {
