@@ -23,7 +23,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
   'called by readEmailObject, readTemplate or readRender, which give them every field': [
     'listeners/http/send/batch-envelope.ts readBatchEnvelope',
     'listeners/http/body/json-properties.ts propertyTable',
-    'listeners/http/body/json-properties.ts isJsonObject',
     'listeners/http/body/json-properties.ts readProperties',
     'listeners/http/body/problem-list.ts inFieldOrder',
     'listeners/http/send/template-fields.ts namedTemplate',

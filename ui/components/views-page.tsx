@@ -8,7 +8,7 @@ import { Notice } from './notice.tsx';
 import { NotYet, Page } from './page.tsx';
 import { Segments } from './segments.tsx';
 
-type Place = '/access' | '/system';
+type ViewsPath = '/access' | '/system';
 
 interface View {
   value: string;
@@ -19,7 +19,15 @@ interface View {
   View: ComponentType<{ me: Me }>;
 }
 
-export function ViewsPage({ title, from, views }: { title: string; from: Place; views: readonly View[] }) {
+export function ViewsPage({
+  title,
+  from,
+  views,
+}: {
+  title: string;
+  from: ViewsPath;
+  views: readonly View[];
+}) {
   const { data: me, error, refetch } = useQuery(ME);
   return (
     <Page title={title} error={error}>
@@ -33,7 +41,7 @@ export function ViewsPage({ title, from, views }: { title: string; from: Place; 
 }
 
 /** Which view is shown stands in the address as `tab`; one that the person may not see is not offered. */
-function Views({ me, from, views }: { me: Me; from: Place; views: readonly View[] }) {
+function Views({ me, from, views }: { me: Me; from: ViewsPath; views: readonly View[] }) {
   const { tab } = useSearch({ from });
   const navigate = useNavigate({ from });
   const seen = views.filter(({ scope, operation }) => mayDo(me, scope, operation));
