@@ -30,6 +30,10 @@ it('does not write through a link at the place of its temporary file, and keeps 
     'not to be touched',
     0o644,
   ]);
+  await rm(file);
+  await chown(folder, owner, (await stat(folder)).gid);
+  await writeWhole(file, 'three', 0o600);
+  expect((await stat(file)).uid).toBe(owner);
   expect(await readdir(folder)).toEqual(['a', 'other']);
   await rm(folder, { recursive: true });
 });

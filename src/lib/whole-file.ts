@@ -26,8 +26,8 @@ export async function readWhole(path: string): Promise<string> {
 }
 
 /**
- * Replaces the content of `path`, which keeps its owner where root writes. It is on disk when this resolves; if it rejects,
- * the old file is as it was.
+ * Replaces the content of `path`, which keeps its owner where root writes; a new file is its folder's owner's. It is on disk when
+ * this resolves; if it rejects, the old file is as it was.
  */
 export async function writeWhole(path: string, text: string, mode: number): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.new`);
@@ -36,8 +36,10 @@ export async function writeWhole(path: string, text: string, mode: number): Prom
     // Whoever may write to the folder could put a link there, and root would write through it: `wx` opens only a new file.
     const file = await open(temporary, 'wx', mode);
     try {
-      const old = process.getuid?.() === 0 ? await stat(path).catch(() => null) : null;
-      if (old !== null) await file.chown(old.uid, old.gid);
+      if (process.getuid?.() === 0) {
+        const { uid, gid } = await stat(path).catch(() => stat(dirname(path)));
+        await file.chown(uid, gid);
+      }
       await file.chmod(mode);
       await file.writeFile(text);
       await file.sync();
