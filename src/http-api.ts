@@ -102,6 +102,7 @@ export function createHttpApi(
   {
     loaded,
     mode,
+    anyDomain,
     version,
     command,
     idempotencyWindowMs,
@@ -109,6 +110,7 @@ export function createHttpApi(
   }: {
     loaded: LoadedConfig;
     mode: Mode;
+    anyDomain: boolean;
     version: string;
     command?: string;
     idempotencyWindowMs: number;
@@ -230,6 +232,7 @@ export function createHttpApi(
     },
     {
       mode,
+      anyDomain,
       ...(command === undefined ? {} : { command }),
       dataFolder: config.data,
       host: config.http.host,

@@ -221,7 +221,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
       },
     },
     {
-      ...{ loaded: params.loaded, mode, version, idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS },
+      ...{ loaded: params.loaded, mode, anyDomain, version, idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS },
       ...(params.command === undefined ? {} : { command: params.command }),
       connections: httpConnections(params.openFiles),
     },

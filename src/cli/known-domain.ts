@@ -1,7 +1,9 @@
 /**
  * Tokens, webhooks and SMTP users may be created before their domain is added, but a domain that does not exist is more
- * often a misspelt name. The command succeeds in both cases; this prints a warning on standard error.
+ * often a misspelt name. The command succeeds in both cases; this prints a warning on standard error, except where the
+ * server takes mail from any domain.
  */
+import type { Me } from '../client/api-types.ts';
 import type { Api } from './api-client.ts';
 import type { CommandContext } from './command.ts';
 import { CommandError, printable } from './terminal.ts';
@@ -14,6 +16,7 @@ export async function warnOfUnknownDomains(
 ): Promise<void> {
   for (const domain of domains) {
     if (domain === '*' || (await isKnown(api, domain))) continue;
+    if ((await api.call<Me>('GET', '/me')).AnyDomain) return;
     const name = printable(domain);
     context.terminal.stderr.write(
       `Warning: ${name} is not a domain of this server yet; add it with: ${context.command(`domain add ${name}`)}\n`,

@@ -785,6 +785,8 @@ export type Me = {
   Sandbox: boolean;
   /** How this server was started */
   Mode: 'dev' | 'serve';
+  /** Whether mail from a domain that was not added is taken: a development server that captures all */
+  AnyDomain: boolean;
   /** How a command of this server begins at a terminal, in the folder where it was started, e.g. `./bin/postrider`; null except for administrators */
   Command: string | null;
   /** Of this server; null except for administrators */

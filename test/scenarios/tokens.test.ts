@@ -137,7 +137,7 @@ describe('presets and scopes', () => {
       Domains: [{ Domain: 'example.com', Status: 'Verified' }],
       Scopes: ['email:send'],
       Sandbox: true,
-      ...{ Mode: 'serve', Command: null, DataFolder: null },
+      ...{ Mode: 'serve', AnyDomain: false, Command: null, DataFolder: null },
       Operations: [],
       Submission: [],
       Limits: { RecipientsPerMessage: 50, SendsPerSecond: 5 },

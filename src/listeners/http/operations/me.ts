@@ -43,6 +43,11 @@ const meAnswer = z
       ),
     Sandbox: z.boolean(),
     Mode: z.enum(['dev', 'serve']).describe('How this server was started'),
+    AnyDomain: z
+      .boolean()
+      .describe(
+        'Whether mail from a domain that was not added is taken: a development server that captures all',
+      ),
     Command: z
       .string()
       .nullable()
@@ -105,6 +110,7 @@ export function meOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
         Operations: [...(caller.operations ?? [])],
         Sandbox: caller.sandbox,
         Mode: options.mode,
+        AnyDomain: options.anyDomain,
         Command: mayKnowServer ? options.command : null,
         DataFolder: mayKnowServer ? options.dataFolder : null,
         Submission: [...deps.submission()],
