@@ -51,7 +51,11 @@ export const ERRORS = {
   'rate-limited': e(429, 429, 'Too many requests'),
   'headers-too-large': e(431, 431, 'The request headers are too large'),
   internal: e(500, 500, 'Something went wrong on our side'),
-  unavailable: e(503, 503, 'The service cannot take work right now'),
+  unavailable: e(
+    503,
+    503,
+    'The service cannot take work right now: try again later; postrider status and the log say why',
+  ),
   'json-malformed': e(1001, 400, 'The body is not a JSON object in UTF-8'),
   'media-type': e(1002, 415, 'The body must be application/json'),
   'body-too-large': e(1003, 413, 'The request body is too large'),
