@@ -1,10 +1,11 @@
 /** `domain …`: sender domains and the DNS records that prove them. */
 import type { DmarcSummary, Domain } from '../client/api-types.ts';
-import { EXISTING, queryOf } from './api-client.ts';
+import { type Api, EXISTING, queryOf } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
 import { dmarcText } from './dmarc-text.ts';
+import { takesAnyDomain } from './known-domain.ts';
 import { printTable } from './lists.ts';
 import { recordsText } from './record-text.ts';
 import { readSettings, settingRows } from './setting-words.ts';
@@ -30,7 +31,7 @@ export const domainCommands: CommandGroup = (program) => {
           `${added.Domain} is verified because you said so. If its mail leaves this server, publish its records: receivers look for them.\n`,
         );
       }
-      warnOfShortName(ctx, added);
+      await warnOfShortName(ctx, api, added);
       const next = options.verified ? '' : `\n\nThen run: ${ctx.command(`domain verify ${added.Domain}`)}`;
       ctx.print(added, `${recordsText(ctx.terminal.stdout, added)}${next}`);
     });
@@ -55,7 +56,7 @@ export const domainCommands: CommandGroup = (program) => {
     .example('postrider domain show example.com')
     .asks(async (ctx, api, name: string) => {
       const found = await api.call<Domain>('GET', `/domains/${encodeURIComponent(name)}`);
-      warnOfShortName(ctx, found);
+      await warnOfShortName(ctx, api, found);
       ctx.print(
         found,
         `${found.Domain}: ${found.Status}\n\n${settingsText(ctx, found)}\n\n${recordsText(ctx.terminal.stdout, found)}`,
@@ -139,11 +140,11 @@ export const domainCommands: CommandGroup = (program) => {
     });
 };
 
-/** The SPF record names the server, so it has no effect if the server has no fully qualified name. */
-function warnOfShortName(ctx: CommandContext, domain: Domain): void {
+/** The SPF record names the server, so it has no effect if the server has no fully qualified name. In development nobody publishes it. */
+async function warnOfShortName(ctx: CommandContext, api: Api, domain: Domain): Promise<void> {
   const spf = domain.DnsRecords.find((record) => record.Value.startsWith('v=spf1 '));
   const name = / a:([^.\s]+)(?:\s|$)/.exec(spf?.Value ?? '')?.[1];
-  if (name === undefined) return;
+  if (name === undefined || (await takesAnyDomain(api))) return;
   ctx.terminal.stderr.write(
     `Warning: the server is called "${name}", which is not a full name, so its SPF record has no effect. ` +
       `Set hostname (e.g. mail.example.com) before you publish the record; then: ${ctx.command(`domain show ${domain.Domain}`)}\n`,

@@ -14,14 +14,19 @@ export async function warnOfUnknownDomains(
   api: Pick<Api, 'call'>,
   domains: readonly string[],
 ): Promise<void> {
+  if (await takesAnyDomain(api)) return;
   for (const domain of domains) {
     if (domain === '*' || (await isKnown(api, domain))) continue;
-    if ((await api.call<Me>('GET', '/me')).AnyDomain) return;
     const name = printable(domain);
     context.terminal.stderr.write(
       `Warning: ${name} is not a domain of this server yet; add it with: ${context.command(`domain add ${name}`)}\n`,
     );
   }
+}
+
+/** Whether it is a development server that captures all mail, whichever domain it is from. */
+export async function takesAnyDomain(api: Pick<Api, 'call'>): Promise<boolean> {
+  return (await api.call<Me>('GET', '/me')).AnyDomain;
 }
 
 async function isKnown(api: Pick<Api, 'call'>, domain: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 /** docs/howto/templates.md, pasted into a shell beside a server of `dev`: what it promises arrives. */
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { command, hasCurl } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
@@ -14,7 +15,9 @@ let token = '';
 let output: { stdout: string; stderr: string };
 
 beforeAll(async () => {
-  ({ folder, api, token } = await startDev(scope));
+  folder = await temporaryFolder(scope);
+  await writeFile(join(folder, 'postrider.json'), '{ "hostname": "box" }');
+  ({ api, token } = await startDev(scope, folder));
   const [block = ''] = codeBlocks(await howToPage('templates'), 'sh');
   const cwd = await temporaryFolder(scope);
   output = await inShell(besideServer(block), { cwd, env: { DATA: folder } });
@@ -31,6 +34,12 @@ describe('the pasted commands', () => {
     expect(output.stdout.trim().split('\n').at(-1)).toMatch(UUID);
     // In development any domain sends, so nothing warns that this one was not added.
     expect(output.stderr).toBe('');
+  });
+
+  it('add the domain without a warning that the server has no full name', async () => {
+    const added = await command(['domain', 'add', 'example.com', '--data', folder]);
+    expect([added.code, added.stderr]).toEqual([0, '']);
+    expect(added.stdout).toContain(' a:box ');
   });
 
   it('lead to mail that the sandbox caught', async () => {
