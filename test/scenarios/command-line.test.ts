@@ -1,7 +1,7 @@
 /** The command line: configuration and its errors, exit codes, and commands with and without a running server. */
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, renameSync } from 'node:fs';
-import { chown, readFile, stat, writeFile } from 'node:fs/promises';
+import { closeSync, existsSync, openSync, readdirSync, realpathSync, renameSync } from 'node:fs';
+import { chown, cp, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -44,6 +44,20 @@ describe('usage', () => {
     const version = await command(['--version']);
     expect([version.code, version.stdout.trim()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
   });
+});
+
+it('a clone without its packages says how to get them', async () => {
+  const clone = await temporaryFolder(scope);
+  for (const file of ['bin/postrider', 'package.json', 'src/main.ts']) {
+    await cp(file, join(clone, file));
+  }
+  const { status, stderr } = spawnSync(process.execPath, [join(clone, 'bin/postrider'), 'dev'], {
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([
+    1,
+    `postrider is not installed completely: run "npm ci" in ${realpathSync(clone)}.\n`,
+  ]);
 });
 
 describe('configuration', () => {
