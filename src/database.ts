@@ -2,7 +2,7 @@
  * Which engine the store has, and what follows from it: `database` of the configuration in, an open Store out. Nothing
  * else knows whether that is SQLite or PostgreSQL.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { databaseFile } from './config/database-file.ts';
 import type { Config } from './config/table.ts';
@@ -13,6 +13,7 @@ import { isPostgresUrl } from './lib/postgres-url.ts';
 import { openPostgresStore } from './store/postgres/open.ts';
 import { StoreRefused } from './store/shared/refusal.ts';
 import { removeOldCopies } from './store/sqlite/before-migration.ts';
+import { factOf } from './store/sqlite/copy.ts';
 import { takeLock } from './store/sqlite/engine/lock.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { Store } from './store/store.ts';
@@ -55,7 +56,10 @@ export function isShared(config: Keys): boolean {
 export async function openDatabase(deps: Dependencies, config: Keys): Promise<Database> {
   const { clock } = deps;
   const file = databaseFile(config);
-  if (file !== null) refuseLost(file, config.data);
+  if (file !== null) {
+    refuseOther(file, config.data);
+    refuseLost(file, config.data);
+  }
   const folderLock = isShared(config) ? takeLock(join(config.data, 'node')) : null;
   try {
     const store = await (file === null
@@ -85,6 +89,21 @@ export async function openDatabase(deps: Dependencies, config: Keys): Promise<Da
     folderLock?.release();
     throw cause;
   }
+}
+
+/**
+ * A server that was given its PostgreSQL by a flag or a variable has left a note of it. A command without that would work on another
+ * database, and make one. What a transfer has brought back from there is the same instance.
+ */
+function refuseOther(file: string, folder: string): void {
+  const place = join(folder, DATA_FILES.place);
+  if (file !== join(folder, DATA_FILES.database) || !existsSync(place)) return;
+  const instance = factOf(file, 'instance_id');
+  if (instance !== null && readFileSync(place, 'utf8').split(' ').includes(instance)) return;
+  throw new StoreRefused(
+    'inaccessible',
+    `The data folder ${folder} was last used with a database of PostgreSQL. Name that one as the key database in ${DATA_FILES.config} of this folder, or as POSTRIDER_DATABASE. To use ${file} instead, delete ${place}. Nothing was written.`,
+  );
 }
 
 /**

@@ -1,7 +1,9 @@
 /** A lost or wrong instance secret, or a lost database, is reported at the start, and nothing new takes its place. */
-import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { factOf } from '../../src/store/sqlite/copy.ts';
 import { isOnPostgres } from './database-of-folder.ts';
 import { fileScope, startInstance } from './harness.ts';
 
@@ -69,4 +71,23 @@ describe.skipIf(isOnPostgres())('a server whose database', () => {
       await (await startInstance(scope, { folder })).stop();
     },
   );
+
+  it('was PostgreSQL last is not given another one', async () => {
+    const first = await startInstance(scope);
+    await first.stop();
+    const { folder } = first;
+    const note = join(folder, 'database-server');
+    await writeFile(note, '7 0192-other 28075976 7714173566884860836 16384 00000001\n');
+    await expect(startInstance(scope, { folder })).rejects.toThrow(
+      /was last used with a database of PostgreSQL.*POSTRIDER_DATABASE/,
+    );
+    await rm(join(folder, 'admin-token'));
+    await rename(join(folder, 'postrider.db'), join(folder, 'kept.db'));
+    await expect(startInstance(scope, { folder })).rejects.toThrow('was last used');
+    expect(existsSync(join(folder, 'postrider.db'))).toBe(false);
+    await rename(join(folder, 'kept.db'), join(folder, 'postrider.db'));
+    const brought = factOf(join(folder, 'postrider.db'), 'instance_id');
+    await writeFile(note, `7 ${brought} 28075976 7714173566884860836 16384 00000001\n`);
+    await (await startInstance(scope, { folder })).stop();
+  });
 });

@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { readMigrations } from '../shared/migrations.ts';
-import { TRANSFER_MARK } from '../shared/transfer-mark.ts';
 import type { Connection } from './engine/connection.ts';
 import { openConnection } from './engine/connection.ts';
 import { openDatabase } from './engine/open-database.ts';
@@ -50,13 +49,13 @@ export function schemaOf(path: string): number {
   }
 }
 
-/** The text of the mark that a transfer left in a database file; null: none, or it is not ours. */
-export function transferMarkOf(path: string): string | null {
+/** A fact in `meta` of a database file; null: it has none, or is not ours. */
+export function factOf(path: string, name: string): string | null {
   if (!existsSync(path) || statSync(path).size === 0) return null;
   const db = openConnection(path, { readOnly: true, busyMs: 1000 });
   try {
     const sql = 'SELECT value FROM meta WHERE name = ?';
-    return db.get<{ value: string }>(sql, TRANSFER_MARK)?.value ?? null;
+    return db.get<{ value: string }>(sql, name)?.value ?? null;
   } catch {
     // What is wrong with the file is said where it is opened.
     return null;

@@ -11,11 +11,11 @@ import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
 import type { OperationName, ParamsOf, ResultOf } from '../shared/operation.ts';
 import { createSuppressionFilter } from '../shared/suppression-filter.ts';
-import { refuseTransferred } from '../shared/transfer-mark.ts';
+import { refuseTransferred, TRANSFER_MARK } from '../shared/transfer-mark.ts';
 import { type Store, type StoreLog, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import { copyBeforeMigration } from './before-migration.ts';
-import { transferMarkOf } from './copy.ts';
+import { factOf } from './copy.ts';
 import { contentBytes, createArena } from './engine/arena.ts';
 import type { Connection } from './engine/connection.ts';
 import { createInProcess } from './engine/in-process.ts';
@@ -91,7 +91,7 @@ async function lockPrivately(path: string, clock: Clock, shared: boolean): Promi
 
 async function prepareFile(path: string, lock: StoreLock, log: StoreLog): Promise<void> {
   try {
-    refuseTransferred(transferMarkOf(path));
+    refuseTransferred(factOf(path, TRANSFER_MARK));
     if (!lock.alone) return;
     const copy = await copyBeforeMigration(path);
     if (copy?.kind === 'made') {
