@@ -318,12 +318,14 @@ describePostgres('settings of the server, the database or the role', () => {
       'ALTER DATABASE postgres SET standard_conforming_strings = off',
       'ALTER DATABASE postgres SET idle_session_timeout = 1000',
       'ALTER DATABASE postgres SET lock_timeout = 20',
+      "ALTER DATABASE postgres SET default_tablespace = 'pg_default'",
     );
     const open = () => openLink(url, createStatements(), 'commit');
     const link = await open();
     const shown = (name: string) => link.db.get(`SHOW ${name}`);
     expect(await shown('transaction_isolation')).toEqual({ transaction_isolation: 'read committed' });
     expect(await shown('lock_timeout')).toEqual({ lock_timeout: '0' });
+    expect(await shown('default_tablespace')).toEqual({ default_tablespace: '' });
     expect(await shown('idle_session_timeout')).toEqual({ idle_session_timeout: '0' });
     expect(await shown('standard_conforming_strings')).toEqual({ standard_conforming_strings: 'on' });
     await runSql(url, 'ALTER SYSTEM SET synchronous_commit = off', 'SELECT pg_reload_conf()');

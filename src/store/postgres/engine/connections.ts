@@ -62,7 +62,7 @@ const LONG: ReadonlySet<Lane | Apart> = new Set(['schema', 'transfer']);
  * Settings of every connection. If the server ends a transaction whose client is silent, its locks become free. Commits
  * that are safe stay so on this connection, whatever the server is set to later. Rows are read in the order of an index: to
  * sort some by the rest of their columns, the planner would read all rows of a domain. The role or the database may have switches
- * of the planner off that the plans need.
+ * of the planner off that the plans need. A partitioned table must not name the tablespace that the database has anyway.
  */
 const SETTINGS = `SET idle_in_transaction_session_timeout = 10000; SET idle_session_timeout = 0; SET lock_timeout = 0;
   SET tcp_user_timeout = 15000;
@@ -71,6 +71,8 @@ const SETTINGS = `SET idle_in_transaction_session_timeout = 10000; SET idle_sess
   SET default_transaction_isolation = 'read committed';
   SELECT set_config('synchronous_commit', s, false) FROM current_setting('synchronous_commit') s WHERE s IN ('on', 'remote_apply');
   SELECT set_config(name, boot_val, false) FROM pg_settings WHERE name LIKE 'enable\\_%' AND setting <> boot_val;
+  SELECT set_config('default_tablespace', '', false) FROM pg_database d JOIN pg_tablespace t ON t.oid = d.dattablespace
+    WHERE datname = current_database() AND spcname = current_setting('default_tablespace');
   SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_incremental_sort = off; SET jit = off`;
 
 /**

@@ -27,6 +27,8 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '42501': 'the role may not do this in the database: make it the owner of the tables',
   '53300': `the database has no connection left for this process, which needs ${CONNECTIONS.fewest} and uses up to ${CONNECTIONS.most}: raise its max_connections, or the CONNECTION LIMIT of the role or the database`,
   '53100': 'the disk of the database is full',
+  '53400':
+    'the database limits temporary files too much: raise temp_file_limit of the server, the database or the role',
   '53': 'the database is out of resources',
   '55P03': 'the database is locked',
   '57014': 'the database ended what took too long',
