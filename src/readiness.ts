@@ -21,6 +21,7 @@ export async function readiness(store: Store, refusing: () => string | null, sus
     { name: 'store', ok: failing === '', detail: failing },
     // Mail that does not need the damaged part goes on.
     { name: 'store-damage', ok: true, detail: writable.ok ? (writable.damage ?? '') : '' },
+    { name: 'store-loss', ok: true, detail: writable.ok ? (writable.loss ?? '') : '' },
     { name: 'acceptance', ok: refused === null, detail: refused ?? '' },
     // Mail is still accepted and kept.
     { name: 'outgoing', ok: true, detail: suspicion() ?? '' },

@@ -96,9 +96,9 @@ export interface Store
   /**
    * Whether the last write or probe succeeded, no answer of a write was lost, and reads of the last minute did not all fail
    * because of what is stored; `reason` says what is wrong. `failing`: why mail or outcomes could not be stored the last time,
-   * which is worth another try. `damage`: what is wrong with a part of the database, whose rest works.
+   * which is worth another try. `damage`: what is wrong with a part of the database, whose rest works. `loss`: what it lacks.
    */
-  writable(): { ok: true; failing?: string; damage?: string } | { ok: false; reason: string };
+  writable(): { ok: true; failing?: string; damage?: string; loss?: string } | { ok: false; reason: string };
   close(): Promise<void>;
 }
 

@@ -446,11 +446,14 @@ describePostgres('a database whose files were replaced by older ones', () => {
 });
 
 describePostgres('numbers of recipients and events', () => {
-  it('are not given again where a standby has taken over that lacks those given last', async () => {
+  it('are not given again where a standby has taken over that lacks those given last, whose number is told', async () => {
+    const placeFile = join(await temporaryFolder(scope), 'place');
     const primary = await ownCluster();
     const standby = await ownCluster({ standbyOf: primary });
     const url = primary.url.replace(/host=.*/, `host=${primary.folder},${standby.folder}`);
-    const store = await openPostgresStore({ url, clock: systemClock });
+    const open = () => openPostgresStore({ url, clock: systemClock, placeFile });
+    const store = await open();
+    await store.instanceId({ proposedId: 'instance' });
     await commitOne(store);
     await until('the standby has it', async () => {
       const sql = 'SELECT replay_lsn >= pg_current_wal_flush_lsn() AS same FROM pg_stat_replication';
@@ -461,6 +464,7 @@ describePostgres('numbers of recipients and events', () => {
     const lost = [];
     for (let i = 0; i < 70; i += 1) lost.push(await commitOne(store));
     const lastEvent = await store.lastEventSeq();
+    await (await open()).close();
     await primary.stop('immediate');
     await standby.start();
     const isTaken = () => commitOne(store).then(Boolean, () => false);
@@ -481,7 +485,12 @@ describePostgres('numbers of recipients and events', () => {
     expect(first.seq).toBeGreaterThan(Math.max(...lost.map(({ seq }) => seq)));
     const { events } = await store.findEvents(everyEvent({ afterSeq: lastEvent }));
     expect(events.map(({ deliveryId }) => deliveryId)).toContain(first.id);
+    const lacks = { ok: true, loss: expect.stringContaining('lacks about 70 of the last events') };
+    expect(store.writable()).toMatchObject(lacks);
     await store.close();
+    const again = await open();
+    expect(again.writable()).toMatchObject(lacks);
+    await again.close();
   });
 
   it('are not given again in a copy of the database, which is refused by who has used a later state', async () => {

@@ -29,7 +29,7 @@ import { addressOf } from './engine/address.ts';
 import { checkClock, checkOurs, checkPlace, notePlace, PutBack } from './engine/checks.ts';
 import { createConnections, type Link, openLink } from './engine/connections.ts';
 import { createStatements } from './engine/db.ts';
-import { keepEras, leavePlace } from './engine/eras.ts';
+import { keepEras, type Loss, lastLoss, leavePlace, noteLoss } from './engine/eras.ts';
 import { isConnectionLost, NotConnected, unavailableReason } from './engine/errors.ts';
 import { createHealth } from './engine/health.ts';
 import { createHints, hintOf } from './engine/hints.ts';
@@ -45,6 +45,7 @@ import { settle, settleTogether } from './settling.ts';
 const COMMITS_AT_ONCE = 2;
 const STORING: ReadonlySet<string> = new Set(['commit', 'settle']);
 const ERAS_EVERY_MS = 60_000;
+const LOSS_TOLD_MS = 24 * 3_600_000;
 const MAX_GROUP_OPERATIONS = 128;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 const MAX_GROUP_ROWS = 1000;
@@ -75,6 +76,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const log: StoreLog = options.log ?? (() => {});
   const random = options.random ?? createSystemRandom();
   const statements = createStatements();
+  let loss: Loss | null = null;
+  /** Where it was looked for: connections that are opened together find it together. */
+  let lossOn = '';
   const prepared = await prepareDatabase();
   const connections = createConnections(url, statements, clock, prepared, {
     async prepare(link, isOther) {
@@ -115,6 +119,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     work: () =>
       connections.use('cold', async (link) => {
         await knowPlace(link);
+        loss = await lastLoss(link);
         await keepEras(link, clock);
       }),
     failed(error) {
@@ -139,6 +144,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
           await checkClock(link.db, clock);
           await checkRights(link);
           await migrate(other, { migrations, clock, log });
+          loss = await lastLoss(link);
         } finally {
           await other.end();
         }
@@ -159,12 +165,24 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const warn = (error: unknown) =>
       log('warn', 'which server of PostgreSQL is used could not be noted', { file, reason: String(error) });
     try {
-      const place = await checkPlace(link.db, link.timeline, file, warn);
+      const { lostAfter, ...place } = await checkPlace(link.db, link.timeline, file, warn);
+      if (lostAfter !== null && lossOn !== link.timeline) {
+        lossOn = link.timeline;
+        const events = await noteLoss(link, clock, lostAfter);
+        if (events > 0) log('error', sentenceOf(events), { events });
+        loss = await lastLoss(link);
+      }
       if (notes && place.system !== '') await notePlace(place, file).catch(warn);
     } catch (error) {
       if (error instanceof PutBack) await leavePlace(link, clock, error).catch(warn);
       throw error;
     }
+  }
+
+  function writable(): ReturnType<Store['writable']> {
+    const state = health.writable();
+    const isRecent = loss !== null && clock.now() - loss.at < LOSS_TOLD_MS;
+    return state.ok && loss !== null && isRecent ? { ...state, loss: sentenceOf(loss.events) } : state;
   }
 
   async function probe(): Promise<void> {
@@ -398,7 +416,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   log('info', 'the store is open', {});
   return {
     ...operations,
-    writable: health.writable,
+    writable,
     close() {
       closing ??= close();
       return closing;
@@ -411,6 +429,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     settle: (params) =>
       captured.settling(params, (given) => asked(() => settles(given, 0, given.settlements.length))),
   };
+}
+
+function sentenceOf(lostEvents: number): string {
+  return `the database lacks about ${lostEvents} of the last events since another server took over, or since it was put back to an earlier time: messages and outcomes are missing, and mail that was sent may be sent again without a mark`;
 }
 
 /** A commit of messages checks its key itself. */

@@ -121,18 +121,19 @@ export class PutBack extends StoreRefused {
  * A former primary that is reached alone says nothing of the server that took over, and one whose files were put back nothing of
  * what it has lost, so a node keeps the last place in a file of its own. Throws StoreRefused where it was on a later timeline of the
  * same server, or further on this one, and where another database, as one made from a dump, lacks events; otherwise returns the
- * place. The file is read first: meanwhile others may note later ones.
+ * place. `lostAfter`: the last event that was noted, where the server has left a part of the former timeline out, as a standby that
+ * had not received it, or a recovery to a point in time. The file is read first: meanwhile others may note later ones.
  */
 export async function checkPlace(
   db: Db,
   timeline: string,
   file: string,
   warn: (error: unknown) => void,
-): Promise<ServerPlace> {
+): Promise<ServerPlace & { lostAfter: number | null }> {
   const noted = existsSync(file) ? await readWhole(file).catch(warn) : undefined;
   const place = await placeOf(db, timeline);
   const { system, oid, position, instance, event } = place;
-  if (system === '') return place;
+  if (system === '') return { ...place, lostAfter: null };
   const [before = '', last = ''] = (noted ?? '').trim().split(`${system} ${oid} `);
   const [lastEvent = '', lastInstance, lastPosition = before] = before.split(' ');
   const [lastTimeline = ''] = last.split(' ');
@@ -146,7 +147,8 @@ export async function checkPlace(
   if (lastTimeline === timeline && Number(lastPosition) > position)
     throw new PutBack(Number(lastPosition), known, file);
   if (last === '' && known > event) throw new PutBack(null, known, file);
-  return place;
+  const isLeftOut = last !== '' && lastTimeline < timeline && Number(lastPosition) > position;
+  return { ...place, lostAfter: isLeftOut || (last !== '' && known > event) ? known : null };
 }
 
 /** What programs do not know comes first: each reads the rest. */

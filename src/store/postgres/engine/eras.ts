@@ -31,6 +31,8 @@ const PLACE = 'place';
 /** In `meta`: the last position of a log that is lost, and the last event. */
 const LOST_POSITION = 'lost_position';
 const LOST_EVENT = 'lost_event';
+/** In `meta`: on which timeline events were missing, how many, and when that was found. */
+const LOSS = 'loss';
 
 const DAY_MS = 24 * 3_600_000;
 /** An era ends after this many recipients, or after a time with fewer. */
@@ -104,6 +106,30 @@ export async function leavePlace(
   await makeErasUpTo(link, clock, event);
   await db.put('meta', 'name', { name, value: String(lost) });
   await db.put('meta', 'name', { name: PLACE, value: '' });
+}
+
+/** Events that the server lacks since it took over, or since a recovery to a point in time. */
+export interface Loss {
+  events: number;
+  at: number;
+}
+
+/** Counts the numbers of events up to `known` that are missing at the end, and notes them for all nodes. */
+export async function noteLoss({ db, timeline }: Link, clock: Clock, known: number): Promise<number> {
+  const sql = 'SELECT max(seq)::int8 AS last FROM event WHERE seq <= $1';
+  const last = (await db.get<{ last: number | null }>(sql, known))?.last ?? 0;
+  const events = Math.min(known - last, known % firstOf(1));
+  const noted = (await db.get<{ value: string }>('SELECT value FROM meta WHERE name = $1', LOSS))?.value;
+  const [notedOn, notedEvents] = noted?.split(' ') ?? [];
+  if (events > (notedOn === timeline ? Number(notedEvents) : 0))
+    await db.put('meta', 'name', { name: LOSS, value: `${timeline} ${events} ${clock.now()}` });
+  return events;
+}
+
+export async function lastLoss({ db }: Link): Promise<Loss | null> {
+  const sql = 'SELECT value FROM meta WHERE name = $1';
+  const [, events, at] = (await db.get<{ value: string }>(sql, LOSS))?.value.split(' ') ?? [];
+  return at === undefined ? null : { events: Number(events), at: Number(at) };
 }
 
 /**
