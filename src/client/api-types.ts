@@ -1409,7 +1409,7 @@ export type Session = {
     SecondFactor: boolean;
   } | null;
   SessionID: string | null;
-  /** Later, what outlives the session asks for a proof first (`POST /session/proof`); null: never */
+  /** Later, what outlives the session asks for a proof first (`POST /session/proof`); null: at once, or never of a token */
   ProvenUntil: string | null;
   /** Everything else is refused before (`PUT /session/totp`) */
   MustSetUpSecondFactor: boolean;

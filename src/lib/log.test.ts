@@ -89,6 +89,8 @@ describe('the two logs', () => {
         expect(maskAddresses(`x ${local}@${host}.test, y`)).toBe(`x ${local[0]}***@${host}.test, y`);
       }),
     );
+    expect(maskAddresses('postgres://postrider@:5433/mail')).toBe('postgres://p***@:5433/mail');
+    expect(maskAddresses('/@'.repeat(50_000))).toBe('/@'.repeat(50_000));
     expect(maskAddresses('@'.repeat(50_000))).toBe('@'.repeat(50_000));
     expect(maskAddresses('a'.repeat(200_000))).toHaveLength(200_000);
   });

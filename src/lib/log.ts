@@ -94,6 +94,8 @@ export function maskAddresses(text: string): string {
   for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {
     let start = at;
     while (start > copiedTo && !isDelimiter(text.charCodeAt(start - 1))) start--;
+    // Of a URL with a login.
+    while (text[start] === '/') start++;
     if (start === at) continue;
     const first = text.codePointAt(start) ?? 0;
     out += `${text.slice(copiedTo, start)}${String.fromCodePoint(first)}***`;

@@ -162,6 +162,7 @@ describe('signing in by the identity provider', () => {
     const make = () => ada.ask('POST', '/tokens', { Name: 'n', Domains: ['example.com'] });
     expect((await ada.back(await provider.visit(await ada.go({ Again: true })))).status).toBe(200);
     expect(refusalOf(await make())).toEqual([403, 'proof-required']);
+    expect((await ada.ask('GET', '/session')).json).toMatchObject({ ProvenUntil: null });
     expect((await ada.ask('POST', '/session/proof', { Password })).status).toBe(200);
     expect((await make()).status).toBe(201);
     provider.authTime = 1_000;

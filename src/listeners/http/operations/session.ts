@@ -31,7 +31,7 @@ export const sessionAnswer = z
     ProvenUntil: time
       .nullable()
       .describe(
-        'Later, what outlives the session asks for a proof first (`POST /session/proof`); null: never',
+        'Later, what outlives the session asks for a proof first (`POST /session/proof`); null: at once, or never of a token',
       ),
     MustSetUpSecondFactor: z.boolean().describe('Everything else is refused before (`PUT /session/totp`)'),
     Domains: z.array(z.string()).describe('["*"] = all; the first 100'),
@@ -320,7 +320,7 @@ function toAnswer(caller: Caller, person: Person | null): SessionAnswer {
             SecondFactor: person.secondFactor !== null,
           },
     SessionID: caller.session ?? null,
-    ProvenUntil: caller.provenAt === undefined ? null : isoTime(caller.provenAt + PROOF_MS),
+    ProvenUntil: caller.provenAt ? isoTime(caller.provenAt + PROOF_MS) : null,
     MustSetUpSecondFactor: caller.only !== undefined,
     Domains: caller.domains.slice(0, MAX_SHOWN_DOMAINS),
     Scopes: [...caller.scopes],
