@@ -240,7 +240,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     const asked = clock.now();
     const answer = await store.heartbeat({ epoch, now: asked });
     beatTook?.(clock.monotonicMs() - askedMs);
-    if (answer.kind === 'ended') return beginAgain('other nodes took this one for dead; it begins anew');
+    if (answer.kind === 'ended') return beginAgain(await whyEnded());
     if (answer.kind === 'taken-over')
       return beginAgain(
         'another server has taken over the database; this node begins anew. Unless commits waited for it, the last messages and outcomes are missing there',
@@ -268,6 +268,14 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     if (row === undefined) return { epoch };
     const { host, pid, nodeId, heartbeatAt } = row;
     return { epoch, host, pid, nodeId, heartbeatAt: new Date(heartbeatAt).toISOString() };
+  }
+
+  async function whyEnded(): Promise<string> {
+    const rows = await store.listNodes({ limit: MAX_SHOWN }).catch(() => []);
+    const twin = rows.find((row) => row.nodeId === nodeId && row.epoch > epoch && row.endedAt === null);
+    return twin === undefined
+      ? 'other nodes took this one for dead; it begins anew'
+      : `another process began as this node (pid ${twin.pid} at ${twin.host}), as with a copy of its data folder; this one begins anew, and they end each other until one is stopped. Delete node-id in the copy before it is started again`;
   }
 
   function begin(): Promise<number> {
