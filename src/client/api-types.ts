@@ -1769,6 +1769,8 @@ export type Token = {
   LastUsedAt: string | null;
   LastUsedIP: string | null;
   RevokedAt: string | null;
+  /** Token that a rotation made in its place */
+  ReplacedBy: string | null;
 };
 
 export type TokenList = {

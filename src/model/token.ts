@@ -81,4 +81,6 @@ export interface Token extends Bounds {
   lastUsedAt: number | null;
   lastUsedIp: string | null;
   revokedAt: number | null;
+  /** Id of the token that a rotation made in its place. */
+  replacedBy: string | null;
 }

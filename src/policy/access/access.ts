@@ -73,7 +73,8 @@ export interface Access {
   ): Promise<{ id: string; jwt: string; token: Token }>;
   /**
    * A new token with the rights and the lifetime of the old one, but not beyond `by.endsAt`. The old one ends after
-   * `overlapSeconds`, in this process exactly then. null if the old one has already ended. Throws AppError `token-limit`.
+   * `overlapSeconds`, in this process exactly then. null if the old one has already ended or was
+   * replaced. Throws AppError `token-limit`.
    */
   rotate(
     old: Token,
@@ -246,6 +247,7 @@ export function createAccess(
         lastUsedAt: null,
         lastUsedIp: null,
         revokedAt: null,
+        replacedBy: null,
       };
       const jwt = await signToken(keys, instance, token);
       const { inSession } = request;
@@ -267,6 +269,7 @@ export function createAccess(
         lastUsedAt: null,
         lastUsedIp: null,
         revokedAt: null,
+        replacedBy: null,
       };
       const wanted = now + overlapSeconds * 1000;
       const oldEndsAt = old.expiresAt === null ? wanted : Math.min(old.expiresAt, wanted);

@@ -278,6 +278,7 @@ export function token(more: Partial<Token> = {}): Token {
     lastUsedAt: null,
     lastUsedIp: null,
     revokedAt: null,
+    replacedBy: null,
     ...more,
   };
 }

@@ -201,7 +201,10 @@ export function describeTokens({ store }: Suite): void {
       await store.addToken({ maxPerDomain: 1000, token: endless });
       expect(await rotate(old.id, T0 + 5, fresh)).toBe('rotated');
       expect(await store.getToken({ id: fresh.id })).toEqual(fresh);
-      expect(await store.getToken({ id: old.id })).toEqual({ ...old, expiresAt: T0 + 5 });
+      const replaced = { ...old, expiresAt: T0 + 5, replacedBy: fresh.id };
+      expect(await store.getToken({ id: old.id })).toEqual(replaced);
+      expect(await rotate(old.id, T0 + 4)).toBe('ended');
+      expect(await store.getToken({ id: old.id })).toEqual(replaced);
       expect(await rotate(endless.id, T0 + 6)).toBe('rotated');
       expect((await store.getToken({ id: endless.id }))?.expiresAt).toBe(T0 + 6);
     });
@@ -212,7 +215,7 @@ export function describeTokens({ store }: Suite): void {
       await rotate(ends.id, T0 + 1);
       expect((await store.getToken({ id: ends.id }))?.revokedAt).toBe(T0 + 1);
       await rotate(soon.id, T0 + HOUR);
-      expect(await store.getToken({ id: soon.id })).toEqual(soon);
+      expect((await store.getToken({ id: soon.id }))?.expiresAt).toBe(T0 + 2);
     });
 
     it('does nothing for one that is gone, revoked or over', async () => {

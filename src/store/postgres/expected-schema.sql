@@ -480,7 +480,8 @@ CREATE TABLE token (
   last_used_ip text COLLATE "C",
   revoked_at bigint,
   created_by text COLLATE "C",
-  rate_shares text COLLATE "C" DEFAULT '[]'::text NOT NULL
+  rate_shares text COLLATE "C" DEFAULT '[]'::text NOT NULL,
+  replaced_by text COLLATE "C"
 );
 CREATE TABLE warmup (
   source text COLLATE "C" NOT NULL,

@@ -288,7 +288,8 @@ export interface Tables {
     | 'last_used_ip'
     | 'revoked_at'
     | 'created_by'
-    | 'rate_shares';
+    | 'rate_shares'
+    | 'replaced_by';
   total: 'name' | 'n';
   unfinished: 'domain_id' | 'recipients';
   waiting_hook: 'webhook_id' | 'ready' | 'due_at' | 'waiting';

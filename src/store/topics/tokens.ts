@@ -54,8 +54,8 @@ export interface CredentialStore {
   }>;
   /**
    * Stores `token` and lets the old one end at `oldEndsAt` unless it ends before; if that is not after `now`, it is
-   * revoked. `ended`, and nothing happens, if the old one does not exist or has already ended, or the creator of the new
-   * one was revoked, or its session has ended; `full` as of `addToken`.
+   * revoked. `ended`, and nothing happens, if the old one does not exist, has already ended or was replaced, or the creator of
+   * the new one was revoked, or its session has ended; `full` as of `addToken`.
    */
   rotateToken(params: {
     oldId: string;

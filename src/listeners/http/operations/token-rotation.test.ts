@@ -61,6 +61,18 @@ describe('POST /tokens/{id}/rotate', () => {
     expect(await works(later.jwt)).toBe(true);
   });
 
+  it('replaces a token once, and names the token in its place', async () => {
+    const old = await make();
+    const replies = await Promise.all(Array.from({ length: 4 }, () => rotate(old.id, { Overlap: 5 })));
+    expect(replies.map(({ status }) => status).sort()).toEqual([201, 422, 422, 422]);
+    const fresh = String(replies.find(({ status }) => status === 201)?.json().TokenID);
+    expect(replies.find(({ status }) => status === 422)?.text).toContain(`was replaced by ${fresh} already`);
+    expect((await world.call('GET', `/tokens/${old.id}`)).json().ReplacedBy).toBe(fresh);
+    const next = (await rotate(fresh)).json();
+    const { ExpiresAt } = (await world.call('GET', `/tokens/${next.TokenID}`)).json();
+    expect(Date.parse(String(ExpiresAt))).toBe(clock.now() + 30 * DAY);
+  });
+
   it('never prolongs the old one', async () => {
     const old = await make({ ExpiresIn: 60 });
     const reply = await rotate(old.id, { Overlap: 600 });

@@ -46,6 +46,7 @@ const tokenAnswer = z
     LastUsedAt: time.nullable(),
     LastUsedIP: z.string().nullable(),
     RevokedAt: time.nullable(),
+    ReplacedBy: z.string().nullable().describe('Token that a rotation made in its place'),
   })
   .meta({ id: 'Token' });
 
@@ -200,7 +201,7 @@ export function tokenOperations({
       proven: true,
       summary: 'Replace a token',
       description:
-        '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token with the same rights and lifetime, but not longer than the caller’s, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
+        '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token with the same rights and lifetime, but not longer than the caller’s, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap, and cannot be rotated again',
       body: { schema: ROTATION, example: { Overlap: 3600 }, mayBeEmpty: true },
       status: 201,
       answer: rotatedTokenAnswer,
@@ -223,7 +224,12 @@ export function tokenOperations({
           key && ((id, until) => key(shown(id, until))),
         );
         if (rotated === null) {
-          throw refuse('invalid-parameter', 'The token has ended: make a new one');
+          const replacedBy = (await store.getToken({ id: old.id }))?.replacedBy ?? null;
+          const why =
+            replacedBy === null
+              ? 'The token has ended: make a new one'
+              : `The token was replaced by ${replacedBy} already: if you do not have the text of that one, rotate it`;
+          throw refuse('invalid-parameter', why);
         }
         return withHeaders(
           { ...shown(rotated.id, rotated.oldEndsAt), Token: rotated.jwt },
@@ -281,5 +287,6 @@ function toAnswer(token: Token): Answer<typeof tokenAnswer> {
     LastUsedAt: isoTimeOrNull(token.lastUsedAt),
     LastUsedIP: token.lastUsedIp,
     RevokedAt: isoTimeOrNull(token.revokedAt),
+    ReplacedBy: token.replacedBy,
   };
 }

@@ -28,6 +28,7 @@ const TOKEN = record<Token>({
   lastUsedAt: 'plain',
   lastUsedIp: 'plain',
   revokedAt: 'plain',
+  replacedBy: 'plain',
 });
 
 const SIGNING_KEY = record<StoredSigningKey>({
@@ -142,9 +143,9 @@ export const rotateToken = write('rotateToken', 'by key', ADDING, function* ({ d
   if (!(yield* hasRoom(db, token, params.maxPerDomain))) return 'full';
   const changes = yield* db.run(
     `UPDATE token SET expires_at = {min(coalesce(expires_at, ?1), ?1)|least(expires_at, ?1)},
-       revoked_at = CASE WHEN ?1 <= ?2 THEN ?2 END
-     WHERE id = ?3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)`,
-    ...[oldEndsAt, now, params.oldId],
+       revoked_at = CASE WHEN ?1 <= ?2 THEN ?2 END, replaced_by = ?4
+     WHERE id = ?3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2) AND replaced_by IS NULL`,
+    ...[oldEndsAt, now, params.oldId, token.id],
   );
   if (changes === 0) return 'ended';
   yield* db.insert('token', TOKEN.row(token));

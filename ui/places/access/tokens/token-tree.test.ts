@@ -5,7 +5,7 @@ import { countBelow, standingOf, treeOf } from './token-tree.ts';
 const token = (TokenID: string, CreatedBy: string | null, more: Partial<Token> = {}): Token => ({
   ...{ TokenID, Name: TokenID, Domains: ['example.com'], Scopes: [], Sandbox: false, IPAllowList: [] },
   ...{ RateLimit: null, CreatedBy, CreatedAt: '2026-01-01T00:00:00.000Z', ExpiresAt: null },
-  ...{ LastUsedAt: null, LastUsedIP: null, RevokedAt: null },
+  ...{ LastUsedAt: null, LastUsedIP: null, RevokedAt: null, ReplacedBy: null },
   ...more,
 });
 
