@@ -35,7 +35,9 @@ describe('turns of hashes', () => {
     const lane = createHashTurns().lane({ maxRunning: 1 });
     const gate = Promise.withResolvers<void>();
     const mine = Array.from({ length: 8 }, () => lane('me', () => gate.promise));
-    await expect(lane('me', async () => 1)).rejects.toMatchObject({ problems: [{ name: 'unavailable' }] });
+    await expect(lane('me', async () => 1)).rejects.toMatchObject({
+      problems: [{ name: 'unavailable', message: expect.stringContaining('of yours, 8 are under way') }],
+    });
     const other = lane('other', async () => 'done');
     gate.resolve();
     await Promise.all(mine);

@@ -38,7 +38,11 @@ export function createHashTurns(): HashTurns {
       const asking = createTally();
       return async (asker, work) => {
         const isFree = mayBegin(lane);
-        if (asking.of(asker) >= MAX_WAITING_EACH || (!isFree && lane.queue.length >= MAX_WAITING)) {
+        if (asking.of(asker) >= MAX_WAITING_EACH) {
+          const message = `Each of these requests takes a while: of yours, ${MAX_WAITING_EACH} are under way already`;
+          throw new AppError('unavailable', { message, retryAfterSeconds: 1 });
+        }
+        if (!isFree && lane.queue.length >= MAX_WAITING) {
           throw new AppError('unavailable', { retryAfterSeconds: 5 });
         }
         asking.add(asker, 1);
