@@ -18,6 +18,7 @@ export interface FailedLogins {
   refusePaused(ip: string): void;
   /** Counts one failure from `ip`. AppError `rate-limited` to throw if it is paused, null if not. `from`: the address, for `began`. */
   record(ip: string, from?: string): AppError | null;
+  forget(ip: string): void;
 }
 
 interface Entry {
@@ -68,11 +69,13 @@ export function createFailedLogins(
       began({ ip: from, pauseSeconds: options.pauseMs / 1000 });
       return paused(options.pauseMs);
     },
+    forget: (ip) => entries.delete(addressKey(ip)),
   };
 
   function paused(waitMs: number): AppError {
     const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
-    return new AppError('rate-limited', { message: options.message, retryAfterSeconds });
+    const message = `${options.message}; try again in ${Math.ceil(retryAfterSeconds / 60)} min`;
+    return new AppError('rate-limited', { message, retryAfterSeconds });
   }
 }
 

@@ -23,7 +23,7 @@ describe('a change of a person', () => {
     ['the role as it was', { role: 'member' as const }],
     ['another preset', { preset: 'Full' as const }],
   ])('gives no right back that was taken meanwhile: %s', async (_, wish) => {
-    const deps = { clock: systemClock, random, sessions: { forget() {} } };
+    const deps = { clock: systemClock, random, sessions: { forget() {}, forgive() {} } };
     const passwords = createPasswords({ random, hashTurns: createHashTurns() });
     const people = createPeople({ ...deps, passwords, store });
     const { id } = await people.add({

@@ -82,7 +82,7 @@ export function createPeople(deps: {
   clock: Clock;
   random: Random;
   passwords: Passwords;
-  sessions: Pick<Sessions, 'forget'>;
+  sessions: Pick<Sessions, 'forget' | 'forgive'>;
 }): People {
   const { store, clock, random, passwords, sessions } = deps;
 
@@ -137,7 +137,9 @@ export function createPeople(deps: {
       if (person === null) return null;
       checkPassword(password, person.email, '/Password');
       const passwordHash = await passwords.hash(password, person.email);
-      return changeOther(id, { passwordHash }, inSession);
+      const after = await changeOther(id, { passwordHash }, inSession);
+      sessions.forgive(person.email);
+      return after;
     },
 
     async changePassword(person, password, session) {

@@ -45,13 +45,16 @@ export interface Proofs {
   password(asker: Asker, given: string, stored: string | null, failure: Failure): Promise<string>;
   /** null if the person has no second factor. Throws AppError `code-required`, `code-wrong`, `rate-limited`. */
   code(person: Person, given: string | null, asker: Asker): SecondProof | null;
+  /** The password is another one: what failed before does not keep the person out any more. */
+  forgive(email: string): void;
 }
 
 export function createProofs({ clock, log, passwords, secondFactors }: ProofDeps): Proofs {
   const message = 'Too many failed sign-ins';
+  const guessed = `${message} with this email address, perhaps by others: use a browser in which you signed in before, or ask an operator for a new password`;
   const said = (pause: Pause) => log.warn(pause, 'too many failed sign-ins');
   const ofAddress = createFailedLogins(clock, { ...ADDRESS_FAILURES, message }, said);
-  const ofAccount = createFailedLogins(clock, { ...ACCOUNT_FAILURES, message });
+  const ofAccount = createFailedLogins(clock, { ...ACCOUNT_FAILURES, message: guessed });
   /** Whoever guesses codes knows the password already, so few guesses are allowed, from all addresses together. */
   const ofCodes = createFailedLogins(clock, { ...CODE_FAILURES, message });
   /**
@@ -60,7 +63,7 @@ export function createProofs({ clock, log, passwords, secondFactors }: ProofDeps
    */
   const ofDevice = createFailedLogins(clock, { ...ACCOUNT_FAILURES, message }, said);
 
-  return { refusePaused, password, code };
+  return { refusePaused, password, code, forgive: (email) => ofAccount.forget(accountKey(email)) };
 
   function refusePaused({ email, ip, device }: Asker): void {
     if (device !== null) ofDevice.refusePaused(device);

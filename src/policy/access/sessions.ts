@@ -95,6 +95,8 @@ export interface Sessions {
   end(params: { id: string; personId: string }): Promise<boolean>;
   /** Empties the cache: people or sessions were changed elsewhere in this process. */
   forget(): void;
+  /** The person has a new password: failed sign-ins with the old one do not count any more, in this process. */
+  forgive(email: string): void;
 }
 
 export function createSessions(
@@ -207,6 +209,7 @@ export function createSessions(
     },
 
     forget: rows.forget,
+    forgive: proofs.forgive,
   };
 
   /** null if the person does not match, or no longer matches, what `by` says. */
