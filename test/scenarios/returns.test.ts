@@ -441,7 +441,7 @@ describe('the returns port', () => {
     await addDomain(one, 'example.com');
     const at = one.server.returns?.port ?? 0;
     const letter = plain(
-      ['From: Ann <ann@reader.example>', 'Subject: Stop this'],
+      ['From: Ann <ann@reader.example>', 'Subject: Stop this', 'X-Postrider-Ref: of another server'],
       'Your customer sends spam.',
     );
     const hand = (headers: string[], from = 'ann@reader.example') =>
@@ -450,7 +450,6 @@ describe('the returns port', () => {
       /^250/,
     );
     await hand(['Auto-Submitted: auto-replied']);
-    await hand(['X-Postrider-Ref: anything']);
     await hand(Array.from({ length: 31 }, (_, i) => `Received: from h${i} by h${i + 1}; x`));
     await hand([], '');
     const passed = await until('it was passed on', () =>
@@ -463,6 +462,7 @@ describe('the returns port', () => {
     const attached = /filename="message\.eml"[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/.exec(text)?.[1] ?? '';
     const inside = attached.includes('spam') ? attached : Buffer.from(attached, 'base64').toString();
     expect(inside).toContain('Your customer sends spam.');
+    await hand([/^X-Postrider-Ref: .*(?=\r$)/m.exec(text)?.[0] ?? '']);
     await until('the others are files', async () => {
       const kept = await readdir(join(place, 'spool', 'returns', 'operator'));
       return kept.filter((name) => name.endsWith('.eml')).length === 4;

@@ -10,6 +10,7 @@ import { AppError } from '../../lib/errors.ts';
 import { parseAddress } from '../../mail/address.ts';
 import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
 import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
+import type { ReturnPathTokens } from '../../mail/verp.ts';
 import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../model/submission.ts';
 import type { SenderDomains } from '../../pipeline/accept/accept.ts';
 import type { Acceptance } from '../../pipeline/accept/acceptance.ts';
@@ -25,6 +26,7 @@ export interface OperatorMail {
 interface Deps {
   acceptance: Pick<Acceptance, 'accept'>;
   senders: SenderDomains;
+  tokens: Pick<ReturnPathTokens, 'parseRef'>;
   clock: Clock;
 }
 
@@ -41,12 +43,15 @@ const OPERATION = 'returned mail';
 const MAX_RECEIVED = 30;
 const HOUR_MS = 3_600_000;
 const MAX_PER_HOUR = 20;
-/** Per sender address. */
+/** Per network address. */
 const MAX_PER_SENDER = 5;
 const MAX_READ_BYTES = 64 * 1024;
 
 /** Throws for an invalid operator address. */
-export function createOperatorMail({ acceptance, senders, clock }: Deps, options: Options): OperatorMail {
+export function createOperatorMail(
+  { acceptance, senders, tokens, clock }: Deps,
+  options: Options,
+): OperatorMail {
   const to = options.operatorAddress === null ? null : parseAddress(options.operatorAddress);
   if (to?.ok === false) throw new Error(`operator-address "${options.operatorAddress}" ${to.problem}`);
   let hourFrom = Number.NEGATIVE_INFINITY;
@@ -57,7 +62,7 @@ export function createOperatorMail({ acceptance, senders, clock }: Deps, options
     async passOn(id, mail) {
       if (to === null) return 'no operator-address is set';
       const read = readMime(mail.bytes.subarray(0, MAX_READ_BYTES));
-      const loop = loopSign(mail, read);
+      const loop = loopSign(tokens, mail, read);
       if (loop !== null) return loop;
       const domain = await ownSender(senders, CALLER, options.ownDomains);
       if (domain === null) {
@@ -119,14 +124,15 @@ export function createOperatorMail({ acceptance, senders, clock }: Deps, options
     }
     if (thisHour >= MAX_PER_HOUR) return `more than ${MAX_PER_HOUR} messages in an hour`;
     if ((bySender.get(sender) ?? 0) < MAX_PER_SENDER) return null;
-    return `more than ${MAX_PER_SENDER} messages of this sender in an hour`;
+    return `more than ${MAX_PER_SENDER} messages from ${sender} in an hour`;
   }
 }
 
 /** A sign that forwarding it could loop, or null. */
-function loopSign(mail: SpooledMail, read: MimePart): string | null {
+function loopSign(tokens: Deps['tokens'], mail: SpooledMail, read: MimePart): string | null {
   if (mail.from === null) return 'its sender is null: a report, not a letter';
-  if (fieldOf(read, 'x-postrider-ref') !== null) return 'it went out from here';
+  // Other servers have this program, too: whoever sends from there writes letters as well.
+  if (tokens.parseRef(fieldOf(read, 'x-postrider-ref') ?? '').ok) return 'it went out from here';
   const sign = autoReplySign(read);
   if (sign !== null) return `it is automatic (${sign})`;
   const received = read.header.fields.filter(({ name }) => name === 'received').length;
