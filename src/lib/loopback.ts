@@ -1,9 +1,15 @@
 /** IP addresses as sockets show them and as they are compared, and the names of this machine in URLs. */
-import { SocketAddress } from 'node:net';
+import { isIP, SocketAddress } from 'node:net';
 
 /** A socket of both families shows IPv4 addresses in their IPv6 form. */
 export function plainIp(ip: string): string {
   return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice('::ffff:'.length) : ip;
+}
+
+/** The address that a proxy names, or null. Some add the port of the client, which is another for each connection. */
+export function forwardedIp(text: string): string | null {
+  const ip = plainIp(/^(?:\[(.+)\]|([\d.]+))(?::\d+)?$/.exec(text)?.slice(1).join('') ?? text);
+  return isIP(ip) === 0 ? null : ip;
 }
 
 /** An IPv6 address in its shortest form, as the system lists those of its interfaces (RFC 5952). */

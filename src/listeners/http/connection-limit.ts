@@ -13,7 +13,7 @@ import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import { plainIp } from '../../lib/loopback.ts';
+import { forwardedIp, plainIp } from '../../lib/loopback.ts';
 import { createRateGate } from '../../lib/rate-gate.ts';
 import { createTally, type Tally } from '../../lib/tally.ts';
 import { createFairTurns, type FairTurns, nextTurn } from '../../lib/turns.ts';
@@ -183,7 +183,7 @@ export function createConnectionLimit(
     // A proxy names last whom it speaks for, which may be another proxy.
     for (let end = named.length; end > 0 && speaksForMany(client); ) {
       const comma = named.lastIndexOf(',', end - 1);
-      client = plainIp(named.slice(comma + 1, end).trim());
+      client = forwardedIp(named.slice(comma + 1, end).trim()) ?? '';
       end = comma;
     }
     turns(addressKey(client), work);

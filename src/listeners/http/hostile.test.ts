@@ -11,6 +11,7 @@ import { prefersStrict } from './body/prefer.ts';
 import { createConnectionLimit } from './connection-limit.ts';
 import type { HttpOptions } from './deps.ts';
 import { parseIdempotencyKey } from './idempotency.ts';
+import { clientIp } from './request-facts.ts';
 import { codesAndLinks } from './sandbox/captured-mail.ts';
 import { findCodes } from './sandbox/find-codes.ts';
 import { findLinks } from './sandbox/find-links.ts';
@@ -539,6 +540,18 @@ describe('who the peer is', () => {
       await at.close();
     },
   );
+});
+
+it.each([
+  ['198.51.100.7:50123', '198.51.100.7'],
+  ['[2001:db8::7]:50123', '2001:db8::7'],
+  ['[2001:db8::7]', '2001:db8::7'],
+  ['::ffff:198.51.100.7', '198.51.100.7'],
+  ['2001:db8::7', '2001:db8::7'],
+  ['unknown', '10.0.0.1'],
+  ['', '10.0.0.1'],
+])('a client that a proxy calls %j has the address %s', (ip, address) => {
+  expect(clientIp({ ip, socket: { remoteAddress: '::ffff:10.0.0.1' } })).toBe(address);
 });
 
 describe('the send rate', () => {

@@ -2,7 +2,7 @@
  * Facts of a request, read from Fastify's object: headers, query, body, client address, path; and which methods a
  * path has. Pure. A finished HTTP/2 request no longer has an address, so app.ts keeps it from the beginning.
  */
-import { plainIp } from '../../lib/loopback.ts';
+import { forwardedIp, plainIp } from '../../lib/loopback.ts';
 import type { Caller } from '../../model/submission.ts';
 import { networkKey } from '../../policy/access/failed-logins.ts';
 import { sharersOf } from '../../policy/access/rights.ts';
@@ -16,6 +16,7 @@ interface Given {
   query: unknown;
   body: unknown;
   ip?: string;
+  socket?: { remoteAddress?: string | undefined };
   from: { ip: string } | null;
 }
 
@@ -55,9 +56,9 @@ export function ipOf(request: Given): string {
   return request.from?.ip ?? clientIp(request);
 }
 
-/** The same, asked now. */
-export function clientIp({ ip }: Pick<Given, 'ip'>): string {
-  return plainIp(ip ?? '');
+/** The same, asked now; that of the proxy where it names none. */
+export function clientIp({ ip = '', socket }: Pick<Given, 'ip' | 'socket'>): string {
+  return forwardedIp(ip) ?? plainIp(socket?.remoteAddress ?? '');
 }
 
 /** The names under which its memory is counted; without a token, its site. */
