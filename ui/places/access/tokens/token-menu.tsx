@@ -25,7 +25,7 @@ export function TokenMenu({
       <MoreMenu
         label={`Actions for ${token.Name}`}
         entries={[
-          { name: 'Replace…', run: onReplace },
+          ...(token.ReplacedBy === null ? [{ name: 'Replace…', run: onReplace }] : []),
           { name: 'Revoke…', run: () => setRevoking(true), isDangerous: true },
         ]}
       />
