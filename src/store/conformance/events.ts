@@ -261,7 +261,8 @@ export function describeEvents({ store }: Suite): void {
             from = next;
           }
           expect([found, counted]).toEqual([[id], 1]);
-          expect(looks).toBeGreaterThanOrEqual(3);
+          // An engine may know which messages are to a recipient.
+          if (question.recipient === undefined) expect(looks).toBeGreaterThanOrEqual(3);
         }
       }
     });

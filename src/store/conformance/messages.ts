@@ -1,12 +1,14 @@
 /** Conformance: reading one message with its recipients, and lists by every filter. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../store.ts';
+import type { EventFilter } from '../topics/events.ts';
 import type { MessageFilter } from '../topics/messages.ts';
 import {
   claim,
   commit,
   commitOne,
   delivered,
+  event,
   HOUR,
   keptSamples,
   message,
@@ -200,6 +202,60 @@ export function describeMessages({ store }: Suite): void {
         next = page.nextSeq;
       }
       expect([found, looks]).toEqual([[wanted.seq], 4]);
+    });
+
+    it('to one recipient are found, and their events, whether they are indexed or not, and no more once erased', async () => {
+      const to = (address: string) =>
+        recipient({ address, state: 'suppressed', events: [event('suppressed')] });
+      const send = async (addresses: readonly string[], domain = 'example.com') =>
+        only(await commit(store, [message({ domain, recipients: addresses.map(to) })]));
+      const first = await send(['Ann@example.net', 'bob@example.net']);
+      const second = await send(['ann@example.net'], 'other.example');
+      await send(['joann@example.net']);
+      const many = Array.from({ length: 50 }, (_, n) => `r${n}@example.net`);
+      const wide = await send(many);
+      const found = async (more: Partial<MessageFilter>) => {
+        const seqs: number[] = [];
+        let beforeSeq: number | null | undefined;
+        while (beforeSeq !== null) {
+          const place = beforeSeq === undefined ? {} : { beforeSeq };
+          const page = await store.listMessages({ limit: 1, look: 1, ...more, ...place });
+          seqs.push(...page.messages.map(({ seq }) => seq));
+          beforeSeq = page.nextSeq;
+        }
+        return seqs;
+      };
+      const eventsTo = async (recipient: string, more: Partial<EventFilter> = {}) => {
+        const asked = { recipient, newestFirst: true, look: 100, limit: 100, ...more };
+        return (await store.findEvents(asked)).events.length;
+      };
+      const check = async (seqs: readonly number[]) => {
+        expect(await found({ to: 'ANN@example.net' })).toEqual(seqs);
+        expect(await found({ to: 'ann@example.net', domains: ['other.example'] })).toEqual([second.seq]);
+        expect(await found({ to: 'nobody@example.net' })).toEqual([]);
+        expect(await eventsTo('ann@example.net')).toBe(seqs.length - 1);
+        expect(await eventsTo('ann@example.net', { domains: ['other.example'] })).toBe(1);
+        expect(await eventsTo('ann@example.net', { newestFirst: false, afterSeq: 0 })).toBe(seqs.length - 1);
+        expect(await eventsTo('ann@example.net', { kinds: ['delivered'] })).toBe(0);
+      };
+      await check([second.seq, first.seq]);
+      // Portions end within a message.
+      while (await store.indexRecipients({ limit: 3 }));
+      await check([second.seq, first.seq]);
+      for (const address of many) expect(await found({ to: address })).toEqual([wide.seq]);
+      const last = await send(['ann@example.net']);
+      await check([last.seq, second.seq, first.seq]);
+      const lastTwo = { to: 'ann@example.net', since: T0 - HOUR, until: T0 + HOUR, limit: 2 };
+      expect(await found(lastTwo)).toEqual([last.seq, second.seq, first.seq]);
+      expect(await found({ to: 'ann@example.net', recipientDomain: 'example.com' })).toEqual([]);
+      const all = [last.seq, second.seq, first.seq];
+      await store.eraseMessages({ address: 'ann@example.net', seqs: all });
+      expect(await found({ to: 'ann@example.net' })).toEqual([]);
+      expect(await found({ to: 'erased@erased.invalid' })).toEqual(all);
+      expect(await found({ to: 'bob@example.net' })).toEqual([first.seq]);
+      await store.purgeMessages({ seqs: [first.seq], maxRows: 100 });
+      expect(await found({ to: 'bob@example.net' })).toEqual([]);
+      expect(await found({ to: 'erased@erased.invalid' })).toEqual([last.seq, second.seq]);
     });
 
     it('outside of the time that is asked for are not looked at', async () => {

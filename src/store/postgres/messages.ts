@@ -118,6 +118,9 @@ const RECIPIENTS_A_LOOK = 2_000;
 /** How much two clocks and a slow commit can change the order of acceptance. */
 const TIME_SLACK_MS = 3_600_000;
 
+/** Recipients are read in the order of their messages here. */
+export const indexRecipients = read('indexRecipients', async () => false);
+
 /** The ranges that may contain matching messages, newest last: sender domains, pairs of metadata, or all. */
 interface IndexRange {
   select?: 'SELECT' | 'SELECT DISTINCT';

@@ -218,6 +218,7 @@ export interface Tables {
     | 'proven_at';
   probe: 'id' | 'filler';
   quota_use: 'domain_id' | 'period' | 'started_at' | 'used';
+  recipient_index: 'run' | 'address' | 'message_seq';
   return_fact: 'delivery_id' | 'kind' | 'class' | 'attempts' | 'at';
   sandbox_rule:
     | 'seq'

@@ -51,6 +51,7 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   domainsWithMail: [undefined],
   domainsWithSums: [undefined],
   sumEvents: [{ upTo: 1e9, limit: 500 }],
+  indexRecipients: [{ limit: 500 }],
   contentBytes: [undefined],
   claimCalls: [{ epoch: 1, now: T0 * 2, limit: 32, excludeWebhooks: [] }],
   removeSandboxRules: [{ limit: 100 }, { limit: 100, domains: ['other.example'] }],

@@ -3,7 +3,7 @@
  * webhook of the domain that listens to its kind; if the transaction has created many for this domain, or others are
  * recorded, the calls are only recorded.
  * Reading goes by (domain, kind, at): a query without a kind merges one index range per kind, so not every combination
- * needs an index and nothing is sorted.
+ * needs an index and nothing is sorted. Those of one recipient are the events of its messages, sorted, unless there are many.
  */
 
 import type { SQLInputValue } from 'node:sqlite';
@@ -29,12 +29,18 @@ import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds, idBytes, type Session } from './engine/session.ts';
+import { messagesTo } from './messages.ts';
 
 /** Index ranges that are read as one: the kinds of all events in a hundred domains. */
 const MAX_RANGES = 2_500;
 /** The most keys that the merge of several statements holds. */
 const MOST_MERGED = 20_000;
 const LATEST = Number.MAX_SAFE_INTEGER;
+/** Messages to one recipient, and their events, that are read for each look; of more, the index by time is. */
+const MOST_MESSAGES = 1_000;
+const MOST_EVENTS = 10_000;
+const OF_MESSAGES =
+  'json_each(?) s CROSS JOIN event e INDEXED BY event_message ON e.message_seq = s.value WHERE true';
 
 const ALL_KINDS = Object.keys(EVENT_KINDS) as EventKind[];
 
@@ -216,13 +222,33 @@ function rangesOf(db: Connection, params: EventLook): EventRanges {
   }
   const inOrder = params.afterSeq !== undefined && !params.newestFirst;
   const ids = domainIds ?? (inOrder ? [] : everyDomain(db, MAX_RANGES));
+  const messages = params.recipient === undefined ? undefined : eventfulMessagesTo(db, params.recipient);
   if (inOrder || ids.length * kinds.length > MAX_RANGES) {
-    return bySeq(params, 'event e NOT INDEXED WHERE true', [], domainIds, kinds);
+    return messages === undefined
+      ? bySeq(params, 'event e NOT INDEXED WHERE true', [], domainIds, kinds)
+      : bySeq(params, OF_MESSAGES, [messages], domainIds, kinds);
+  }
+  if (messages !== undefined) {
+    const filter = createFilter();
+    filter.oneOf('e.domain_id', domainIds);
+    filter.oneOf('e.kind', kinds);
+    return byTime(params, `${OF_MESSAGES}${filter.and()}`, [[messages, ...filter.values()]]);
   }
   return byTime(
     params,
+    'event e INDEXED BY event_kind WHERE e.domain_id = ? AND e.kind = ?',
     ids.flatMap((id) => kinds.map((kind) => [id, kind])),
   );
+}
+
+/** The messages to a recipient, as JSON; undefined: they, or their events, are many. */
+function eventfulMessagesTo(db: Connection, recipient: string): string | undefined {
+  const messages = messagesTo(db, recipient, MOST_MESSAGES);
+  if (messages === undefined) return undefined;
+  const given = JSON.stringify(messages);
+  const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM ${OF_MESSAGES} LIMIT ?)`;
+  const n = db.get<{ n: number }>(sql, given, MOST_EVENTS + 1)?.n ?? 0;
+  return n > MOST_EVENTS ? undefined : given;
 }
 
 function bySeq(
@@ -257,15 +283,14 @@ function bySeq(
   };
 }
 
-function byTime(params: EventLook, places: readonly (readonly SQLInputValue[])[]): EventRanges {
+function byTime(params: EventLook, of: string, places: readonly (readonly SQLInputValue[])[]): EventRanges {
   const { newestFirst, from, since = 0, until = LATEST } = params;
   const direction = newestFirst ? 'DESC' : 'ASC';
   const least = newestFirst || from === undefined ? since : Math.max(since, from.at);
   const most = newestFirst && from !== undefined ? Math.min(until - 1, from.at) : until - 1;
   const [before, beyond] = newestFirst ? ['<', '>'] : ['>', '<'];
   const behind = from === undefined ? '' : ` AND (e.at ${before} ? OR e.seq ${before} ?)`;
-  const range = `SELECT e.at AS at, e.seq AS seq FROM event e INDEXED BY event_kind
-    WHERE e.domain_id = ? AND e.kind = ? AND e.at >= ? AND e.at <= ?${behind}`;
+  const range = `SELECT e.at AS at, e.seq AS seq FROM ${of} AND e.at >= ? AND e.at <= ?${behind}`;
   const fixed = [least, most, ...(from === undefined ? [] : [from.at, from.seq])];
   return {
     narrow: isByRow(params),

@@ -99,6 +99,7 @@ CREATE TABLE "person" ( id TEXT NOT NULL UNIQUE, email TEXT NOT NULL UNIQUE, pas
 CREATE TABLE person_session ( id TEXT NOT NULL UNIQUE, secret_hash BLOB NOT NULL UNIQUE, person_id TEXT NOT NULL, created_at INTEGER NOT NULL, last_used_at INTEGER NOT NULL, ends_at INTEGER NOT NULL, user_agent TEXT NOT NULL, ip TEXT NOT NULL , by_provider INTEGER NOT NULL DEFAULT 0, proven_at INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE probe ( id INTEGER PRIMARY KEY, filler BLOB NOT NULL ) STRICT;
 CREATE TABLE quota_use ( domain_id INTEGER NOT NULL, period INTEGER NOT NULL, started_at INTEGER NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (domain_id, period) ) STRICT, WITHOUT ROWID;
+CREATE TABLE recipient_index ( run INTEGER NOT NULL, address TEXT NOT NULL, message_seq INTEGER NOT NULL, PRIMARY KEY (run, address, message_seq) ) STRICT, WITHOUT ROWID;
 CREATE TABLE return_fact ( delivery_id INTEGER NOT NULL, kind INTEGER NOT NULL, class TEXT NOT NULL, attempts INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (delivery_id, kind, class, attempts) ) STRICT, WITHOUT ROWID;
 CREATE TABLE sandbox_rule ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, inbox TEXT, recipient TEXT, subject TEXT, tag TEXT, result TEXT NOT NULL, defers INTEGER NOT NULL, delay_ms INTEGER NOT NULL, reply_code INTEGER, reply_enhanced TEXT, reply_text TEXT, probability REAL NOT NULL, times INTEGER, uses INTEGER NOT NULL DEFAULT 0, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL ) STRICT;
 CREATE TABLE sandbox_rule_use ( delivery_id INTEGER PRIMARY KEY, rule_seq INTEGER NOT NULL, at INTEGER NOT NULL ) STRICT;
@@ -154,3 +155,5 @@ CREATE TRIGGER later_call_less AFTER UPDATE OF webhooks ON later_call BEGIN UPDA
 CREATE TRIGGER later_call_owed AFTER INSERT ON later_call BEGIN UPDATE total SET n = n + json_array_length(NEW.webhooks) WHERE name = 'calls'; END;
 CREATE TRIGGER message_metadata_changed AFTER UPDATE OF metadata ON message WHEN OLD.metadata IS NOT NULL BEGIN DELETE FROM message_metadata WHERE message_seq = OLD.seq; END;
 CREATE TRIGGER message_metadata_deleted AFTER DELETE ON message WHEN OLD.metadata IS NOT NULL BEGIN DELETE FROM message_metadata WHERE message_seq = OLD.seq; END;
+CREATE TRIGGER recipient_gone AFTER DELETE ON delivery BEGIN DELETE FROM recipient_index WHERE run = OLD.message_seq >> 13 AND address = lower(OLD.address) AND message_seq = OLD.message_seq; END;
+CREATE TRIGGER recipient_renamed AFTER UPDATE OF address ON delivery BEGIN UPDATE OR REPLACE recipient_index SET address = lower(NEW.address) WHERE run = OLD.message_seq >> 13 AND address = lower(OLD.address) AND message_seq = OLD.message_seq; END;

@@ -1,6 +1,7 @@
 /**
  * Reading messages: contents for delivery, one message with its recipients, and lists. Lists are sorted newest first by
- * seq and paged by it; several domains are read one by one through the domain index and merged.
+ * seq and paged by it; several domains are read one by one through the domain index and merged. Those to one address are
+ * found in each run of messages (`recipient_index`); the messages behind the last that is indexed are read.
  */
 import type { SQLInputValue } from 'node:sqlite';
 import { laneCode, routeCode, stateCode } from '../shared/codes.ts';
@@ -15,7 +16,7 @@ import type { MessageFilter, MessageView, RecipientView } from '../topics/messag
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
-import { read } from './engine/operation.ts';
+import { read, write } from './engine/operation.ts';
 import { domainIdsIn, findNameIds, idBytes } from './engine/session.ts';
 
 const VIEW = `SELECT ${MESSAGE_VIEW}`;
@@ -39,20 +40,31 @@ export const getMessage = read('getMessage', 'by key', (db, params) => {
 });
 
 export const listMessages = read('listMessages', 'measured', { search: true }, (db, params) => {
-  const place = placeOf(db, params);
   const { since, until, look, limit } = params;
   // The order of acceptance can differ from the order of seq by clocks and commits, so the range is wider than the
   // given time.
   const latest = until === undefined ? undefined : seqBehind(db, until + TIME_SLACK_MS);
   const before = Math.min(params.beforeSeq ?? Number.MAX_SAFE_INTEGER, latest ?? Number.MAX_SAFE_INTEGER);
-  const earliest = since === undefined ? 0 : (seqBehind(db, since - TIME_SLACK_MS) ?? 0);
+  const first = since === undefined ? 0 : (seqBehind(db, since - TIME_SLACK_MS) ?? 0);
+  const indexed = params.to === undefined || params.metadata !== undefined ? 0 : indexedUpTo(db);
+  const found =
+    params.to !== undefined && before <= indexed + 1
+      ? indexedTo(db, params.to, { before, first, limit: look })
+      : undefined;
+  const place = found === undefined ? placeOf(db, params) : ofMessages(db, params.domains, found);
+  // Those that are indexed are the next look's.
+  const earliest = found !== undefined || indexed === 0 ? first : Math.max(first, indexed + 1);
   const conditions = conditionsOf(params);
-  const all = rangesOf(place, before, earliest, '', []);
-  const end = conditions.and() === '' ? undefined : lastOfLook<{ seq: number }>(db, all, look)?.seq;
+  const last =
+    found?.[look - 1] ??
+    (found !== undefined || conditions.and() === ''
+      ? undefined
+      : lastOfLook<{ seq: number }>(db, rangesOf(place, before, earliest, '', []), look)?.seq);
+  const end = last ?? (earliest > first ? earliest : undefined);
   const matching = rangesOf(
     place,
     before,
-    Math.max(earliest, end ?? 0),
+    Math.max(earliest, last ?? 0),
     conditions.and(),
     conditions.values(),
   );
@@ -81,6 +93,99 @@ interface IndexRange {
   /** The column of its order. */
   key: string;
   values: readonly (readonly SQLInputValue[])[];
+}
+
+/** Messages whose recipients are beside each other; the triggers of `recipient_index` have this number too. */
+const RUN_BITS = 13;
+const INDEXED = 'recipients_indexed';
+
+/** Up to this message, recipients are indexed. */
+function indexedUpTo(db: Connection): number {
+  return db.get<{ value: number }>('SELECT value FROM meta WHERE name = ?', INDEXED)?.value ?? 0;
+}
+
+/** Sorted, so that a portion changes each page of its run once. */
+export const indexRecipients = write('indexRecipients', 'measured', { portion: true }, ({ db }, params) => {
+  const after = indexedUpTo(db);
+  const next = db.get<{ seq: number | null; n: number }>(
+    `SELECT max(message_seq) AS seq, count(*) AS n FROM (SELECT message_seq FROM delivery INDEXED BY delivery_message
+       WHERE message_seq > ? ORDER BY message_seq LIMIT ?)`,
+    after,
+    params.limit,
+  );
+  if (next === undefined || next.seq === null || next.n < params.limit) return false;
+  db.run(
+    `INSERT OR IGNORE INTO recipient_index (run, address, message_seq)
+     SELECT message_seq >> ${RUN_BITS}, lower(address), message_seq FROM delivery INDEXED BY delivery_message
+     WHERE message_seq > ? AND message_seq <= ? ORDER BY 1, 2, 3`,
+    after,
+    next.seq,
+  );
+  db.put('meta', 'name', { name: INDEXED, value: next.seq });
+  return true;
+});
+
+/** Runs that there are, newest first: the numbers of messages may have gaps. */
+const RUNS = `WITH RECURSIVE runs (run) AS (
+    SELECT max(run) FROM recipient_index WHERE run <= ?
+    UNION ALL SELECT (SELECT max(i.run) FROM recipient_index i WHERE i.run < runs.run) FROM runs WHERE run > ?)
+  SELECT run FROM runs WHERE run >= ?`;
+
+/** Messages to an address, newest first; only those that are indexed. */
+function indexedTo(
+  db: Connection,
+  address: string,
+  { before, first, limit }: { before: number; first: number; limit: number },
+): number[] {
+  const runOf = (seq: number) => Math.floor(seq / 2 ** RUN_BITS);
+  const seqs: number[] = [];
+  for (const { run } of db.all<{ run: number }>(RUNS, runOf(before), runOf(first), runOf(first))) {
+    if (seqs.length >= limit) break;
+    const rows = db.all<{ seq: number }>(
+      `SELECT message_seq AS seq FROM recipient_index
+       WHERE run = ? AND address = lower(?) AND message_seq < ? AND message_seq >= ? ORDER BY message_seq DESC LIMIT ?`,
+      ...[run, address, before, first, limit - seqs.length],
+    );
+    for (const { seq } of rows) seqs.push(seq);
+  }
+  return seqs;
+}
+
+/** Recipients that are not indexed yet, and read to find an address among them. */
+const MOST_UNINDEXED = 10_000;
+
+/** All messages to an address; undefined: more than `most`, or too many to read. */
+export function messagesTo(db: Connection, address: string, most: number): number[] | undefined {
+  const indexed = indexedUpTo(db);
+  const unindexed = `SELECT message_seq AS seq, address FROM delivery INDEXED BY delivery_message
+    WHERE message_seq > ? ORDER BY message_seq LIMIT ?`;
+  const { n } = db.get<{ n: number }>(
+    `SELECT count(*) AS n FROM (${unindexed})`,
+    indexed,
+    MOST_UNINDEXED + 1,
+  ) ?? { n: 0 };
+  if (n > MOST_UNINDEXED) return undefined;
+  const rows = db.all<{ seq: number }>(
+    `SELECT DISTINCT seq FROM (${unindexed}) WHERE lower(address) = lower(?) LIMIT ?`,
+    ...[indexed, MOST_UNINDEXED, address, most + 1],
+  );
+  const seqs = rows.map(({ seq }) => seq);
+  seqs.push(...indexedTo(db, address, { before: indexed + 1, first: 0, limit: most + 1 }));
+  return seqs.length > most ? undefined : seqs;
+}
+
+function ofMessages(
+  db: Connection,
+  domains: readonly string[] | undefined,
+  seqs: readonly number[],
+): IndexRange {
+  const domainIds = findNameIds(db, domains);
+  const among = domainIds === undefined ? '' : ' AND m.domain_id IN (SELECT value FROM json_each(?))';
+  return {
+    from: `FROM json_each(?) s CROSS JOIN message m ON m.seq = s.value WHERE true${among}`,
+    key: 'm.seq',
+    values: [[JSON.stringify(seqs), ...(domainIds === undefined ? [] : [JSON.stringify(domainIds)])]],
+  };
 }
 
 /** The ranges that may contain matching messages, newest last: sender domains, pairs of metadata, or all. */

@@ -10,12 +10,14 @@ import {
   OLD_MESSAGES_SQL,
   OLDEST_CONTENTS_SQL,
 } from '../shared/rows/retention.ts';
+import { commitAccepted } from './acceptance.ts';
 import { WAITING_CALLS_SQL } from './call-portions.ts';
 import { DUE_HOOKS_SQL, REPLAYED_SQL } from './calls.ts';
+import { reclaimWaiting } from './copy.ts';
 import type { Connection } from './engine/connection.ts';
 import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
-import { FROM_METADATA, HAS_CAUSE } from './messages.ts';
+import { FROM_METADATA, HAS_CAUSE, indexRecipients, listMessages } from './messages.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues, LATER_SQL } from './queue.ts';
 import { filledDatabase, temporaryFolder } from './test-support.ts';
 import { WAITING_ROWS_SQL, waitingQueuesSql } from './waiting.ts';
@@ -203,5 +205,20 @@ describe('query plans over a long queue', () => {
     const page = findEvents(db, { look: 1000, limit: 3, newestFirst: true });
     expect(countEvents(db, { look: 20_000, upTo: 10_000, newestFirst: true }).count).toBe(10_000);
     expect(page.events.map((event) => event.seq)).toEqual([ROWS, ROWS - 1, ROWS - 2]);
+  });
+
+  it('finds mail to an address over the gap in the numbers that a restored copy has', () => {
+    const send = () => {
+      const messages = [message({ recipients: [recipient({ address: 'ann@example.net' })] })];
+      commitAccepted(session, { messages, epoch: 1, idempotency: null });
+    };
+    send();
+    reclaimWaiting(db, null);
+    send();
+    while (indexRecipients(session, { limit: 1 }));
+    const asked = { to: 'ann@example.net', limit: 10, look: 10 };
+    const beforeSeq = listMessages(db, asked).nextSeq ?? 0;
+    const { messages } = listMessages(db, { ...asked, beforeSeq });
+    expect(messages.map(({ seq }) => seq)).toEqual([2 ** 34 + ROWS / 20 + 2, ROWS / 20 + 1]);
   });
 });

@@ -20,26 +20,31 @@ const COUNTED = {
     UNION ALL SELECT 'contents', (SELECT coalesce(sum(size), 0) FROM kept_content)
     UNION ALL SELECT 'unfinished', (SELECT count(*) FROM delivery WHERE state IN (0, 1))
     UNION ALL SELECT 'waiting', (SELECT count(*) FROM delivery WHERE state = 0)`,
+  recipients: 'SELECT DISTINCT lower(address) AS address, message_seq FROM delivery ORDER BY 1, 2',
 };
 const KEPT: Record<keyof typeof COUNTED, string> = {
   queues: 'SELECT queue_id, due_at, waiting FROM waiting_queue ORDER BY 1',
   hooks: 'SELECT webhook_id, due_at, waiting, ready FROM waiting_hook ORDER BY 1',
   domains: 'SELECT domain_id, recipients FROM unfinished WHERE recipients <> 0 ORDER BY 1',
   totals: 'SELECT name, n FROM total ORDER BY 1',
+  recipients: 'SELECT address, message_seq FROM recipient_index ORDER BY 1, 2',
 };
 
 function change(db: Connection, int: (below: number) => number): void {
   const id = 1 + int(12);
   const hook = 1 + int(3);
-  switch (int(11)) {
+  switch (int(12)) {
     case 0:
       db.run(
         `INSERT INTO delivery (id, message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
-           may_be_duplicate, address) VALUES (?, 1, ?, ?, 0, 0, ?, 9, 0, 1, 0, '') ON CONFLICT DO NOTHING`,
+           may_be_duplicate, address) VALUES (?1, 20000 + ?1, ?2, ?3, 0, 0, ?4, 9, 0, 1, 0, 'Ann@') ON CONFLICT DO NOTHING`,
         id,
         1 + int(4),
         int(4),
         int(5),
+      );
+      db.exec(
+        'INSERT OR IGNORE INTO recipient_index SELECT message_seq >> 13, lower(address), message_seq FROM delivery',
       );
       break;
     case 1:
@@ -80,6 +85,9 @@ function change(db: Connection, int: (below: number) => number): void {
       db.run("UPDATE later_call SET webhooks = '[2]' WHERE event_seq = ?", 1 + int(12));
       db.run('DELETE FROM later_call WHERE event_seq = ?', 1 + int(12));
       break;
+    case 10:
+      db.run("UPDATE delivery SET address = 'Erased@' WHERE id = ?", id);
+      break;
     default:
       if (int(2) === 0) db.run('DELETE FROM kept_content WHERE message_seq = ?', id);
       else db.run('INSERT INTO kept_content VALUES (1, ?, ?) ON CONFLICT DO NOTHING', id, 10 + int(5));
@@ -104,7 +112,7 @@ it('keeps every figure as counting gives it', () => {
   };
   for (let n = 0; n < 3000; n += 1) {
     change(db, int);
-    for (const what of ['queues', 'hooks', 'domains', 'totals'] as const)
+    for (const what of ['queues', 'hooks', 'domains', 'totals', 'recipients'] as const)
       expect(db.all(KEPT[what]), `${what} after change ${n}`).toEqual(db.all(COUNTED[what]));
   }
   db.close();

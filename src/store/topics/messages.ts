@@ -80,4 +80,9 @@ export interface MessageStore {
    * still continue, if `look` or the number of their recipients was reached first.
    */
   listMessages(filter: MessageFilter): Promise<{ messages: readonly MessageView[]; nextSeq: number | null }>;
+  /**
+   * Prepares searches by recipient: indexes the next `limit` recipients, if so many are there. true: there may be more.
+   * Those that are not indexed yet are found too, but slowly.
+   */
+  indexRecipients(params: { limit: number }): Promise<boolean>;
 }
