@@ -3,7 +3,8 @@
  * webhook of the domain that listens to its kind; if the transaction has created many for this domain, or others are
  * recorded, the calls are only recorded.
  * Reading goes by (domain, kind, at): a query without a kind merges one index range per kind, so not every combination
- * needs an index and nothing is sorted. Those of one recipient are the events of its messages, sorted, unless there are many.
+ * needs an index and nothing is sorted. Those of one recipient are the events of its messages, sorted, unless there are many;
+ * those that may be duplicates have their own index.
  */
 
 import type { SQLInputValue } from 'node:sqlite';
@@ -41,6 +42,7 @@ const MOST_MESSAGES = 1_000;
 const MOST_EVENTS = 10_000;
 const OF_MESSAGES =
   'json_each(?) s CROSS JOIN event e INDEXED BY event_message ON e.message_seq = s.value WHERE true';
+const OF_DUPLICATES = `event e INDEXED BY event_duplicate WHERE instr(e.detail, '${DUPLICATE_MARK}') > 0`;
 
 const ALL_KINDS = Object.keys(EVENT_KINDS) as EventKind[];
 
@@ -223,16 +225,18 @@ function rangesOf(db: Connection, params: EventLook): EventRanges {
   const inOrder = params.afterSeq !== undefined && !params.newestFirst;
   const ids = domainIds ?? (inOrder ? [] : everyDomain(db, MAX_RANGES));
   const messages = params.recipient === undefined ? undefined : eventfulMessagesTo(db, params.recipient);
+  if (!inOrder && (messages !== undefined || params.possibleDuplicate)) {
+    const filter = createFilter();
+    filter.oneOf('e.domain_id', domainIds);
+    if (params.kinds !== undefined) filter.oneOf('e.kind', kinds);
+    return messages === undefined
+      ? byTime(params, `${OF_DUPLICATES}${filter.and()}`, [filter.values()])
+      : byTime(params, `${OF_MESSAGES}${filter.and()}`, [[messages, ...filter.values()]]);
+  }
   if (inOrder || ids.length * kinds.length > MAX_RANGES) {
     return messages === undefined
       ? bySeq(params, 'event e NOT INDEXED WHERE true', [], domainIds, kinds)
       : bySeq(params, OF_MESSAGES, [messages], domainIds, kinds);
-  }
-  if (messages !== undefined) {
-    const filter = createFilter();
-    filter.oneOf('e.domain_id', domainIds);
-    filter.oneOf('e.kind', kinds);
-    return byTime(params, `${OF_MESSAGES}${filter.and()}`, [[messages, ...filter.values()]]);
   }
   return byTime(
     params,

@@ -16,6 +16,7 @@ CREATE INDEX dmarc_report_received ON dmarc_report (domain_id, received_at, id);
 CREATE INDEX domain_failing ON domain (name) WHERE status IN ('Failing', 'Suspended');
 CREATE INDEX domain_return_host ON domain (settings ->> '$.returnPathHost');
 CREATE INDEX egress_fact_end ON egress_fact (until);
+CREATE INDEX event_duplicate ON event (at) WHERE instr(detail, '"possibleDuplicate":true') > 0;
 CREATE INDEX event_kind ON event (domain_id, kind, at);
 CREATE INDEX event_loose ON event (at) WHERE message_seq IS NULL;
 CREATE INDEX event_message ON event (message_seq) WHERE message_seq IS NOT NULL;

@@ -16,3 +16,6 @@ CREATE TRIGGER recipient_renamed AFTER UPDATE OF address ON delivery BEGIN
   UPDATE OR REPLACE recipient_index SET address = lower(NEW.address)
   WHERE run = OLD.message_seq >> 13 AND address = lower(OLD.address) AND message_seq = OLD.message_seq;
 END;
+
+-- Deliveries that may have been repeated are few among all events. The text is DUPLICATE_MARK of shared/rows/events.ts.
+CREATE INDEX event_duplicate ON event (at) WHERE instr(detail, '"possibleDuplicate":true') > 0;
