@@ -88,7 +88,30 @@ export async function everyPage<Answer extends Page<unknown>>(
 ): Promise<Answer> {
   const pages: Answer[] = [];
   for await (const page of pagesOf<Answer>(api, path)) pages.push(page);
+  return asOne(pages);
+}
+
+function asOne<Answer extends Page<unknown>>(pages: readonly Answer[]): Answer {
   return { ...(pages.at(-1) as Answer), Items: pages.flatMap(({ Items }) => Items) };
+}
+
+/** The first `limit` items of a list, as one page. A search among very many answers before it has found so many. */
+export async function firstPage<Answer extends Page<unknown>>(
+  api: Pick<Api, 'call'>,
+  path: string,
+  query: Parameters<typeof queryOf>[0],
+  limit: number,
+): Promise<Answer> {
+  const pages: Answer[] = [];
+  let left = limit;
+  const next = (After: string | undefined) =>
+    api.call<Answer>('GET', `${path}${queryOf({ ...query, Limit: left, After })}`);
+  for await (const page of portionsOf(next)) {
+    pages.push(page);
+    left -= page.Items.length;
+    if (left <= 0) break;
+  }
+  return asOne(pages);
 }
 
 /** The pages of a list, one after the other. */

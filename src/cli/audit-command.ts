@@ -1,7 +1,7 @@
 /** `audit`: who changed what, through the API, the dashboard or a command. */
 import type { AuditEntry } from '../client/api-types.ts';
 import type { Page } from '../client/many.ts';
-import { queryOf } from './api-client.ts';
+import { firstPage } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
 import type { CommandGroup } from './command.ts';
 import { SAME_WITH_JSON, shortened, tableOf, withWhole } from './terminal.ts';
@@ -25,8 +25,8 @@ export const auditCommand: CommandGroup = (program) => {
     .option('--limit <n>', 'how many to show', numberFrom(1, 100), 25)
     .example('postrider audit --who ada@example.com')
     .asks(async (ctx, api, { who, operation, since, until, limit }: AuditOptions) => {
-      const query = queryOf({ Limit: limit, Who: who, Operation: operation, Since: since, Until: until });
-      const page = await api.call<Page<AuditEntry>>('GET', `/audit${query}`);
+      const query = { Who: who, Operation: operation, Since: since, Until: until };
+      const page = await firstPage<Page<AuditEntry>>(api, '/audit', query, limit);
       ctx.print(page, withWhole(auditText(page), SAME_WITH_JSON));
     });
 };

@@ -12,7 +12,7 @@ import type { Page } from '../client/many.ts';
 import { systemClock } from '../lib/clock.ts';
 import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
-import { EXISTING, everyItem, queryOf } from './api-client.ts';
+import { EXISTING, everyItem, firstPage, queryOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.ts';
 import type { CommandGroup } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
@@ -46,8 +46,7 @@ export const messageCommands: CommandGroup = (program) => {
     .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .example('postrider messages --since 2h --to you@example.net --status Failed')
     .runs(async (ctx, { metadata, since, until, limit, ...options }: MessageFilters) => {
-      const query = queryOf({
-        Limit: limit,
+      const query = {
         Since: backFromNow('--since', since),
         Until: backFromNow('--until', until),
         ...Object.fromEntries(pairs(metadata).map(([key, value]) => [`Metadata.${key}`, value])),
@@ -57,9 +56,9 @@ export const messageCommands: CommandGroup = (program) => {
         From: options.from,
         Subject: options.subject,
         Tag: options.tag,
-      });
+      };
       await ctx.withApi(async (api) => {
-        const { Items } = await api.call<Page<MessageSummary>>('GET', `/email${query}`);
+        const { Items } = await firstPage<Page<MessageSummary>>(api, '/email', query, limit);
         const rows = Items.map((item) => [
           item.MessageID,
           item.CreatedAt,

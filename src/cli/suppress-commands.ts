@@ -8,7 +8,7 @@ import { csvLine } from '../lib/csv.ts';
 import { whyNot } from '../lib/why-not.ts';
 import { SUPPRESSION_REASONS } from '../model/suppression.ts';
 import { FIELDS } from '../policy/suppressions/import-presets.ts';
-import { EXISTING, pagesOf, queryOf } from './api-client.ts';
+import { EXISTING, firstPage, pagesOf, queryOf } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
 import { FORCE, refuseExisting } from './files.ts';
@@ -84,14 +84,13 @@ export const suppressCommands: CommandGroup = (program) => {
     .option('--limit <number>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .example('postrider suppress list --domain example.com --reason Bounce')
     .asks(async (ctx, api, options: ListOptions) => {
-      const query = queryOf({
-        Limit: options.limit,
+      const query = {
         Domain: options.domain,
         Reason: options.reason,
         Email: options.email,
         RecipientDomain: options.recipientDomain,
-      });
-      const { Items } = await api.call<Page<Suppression>>('GET', `/suppressions${query}`);
+      };
+      const { Items } = await firstPage<Page<Suppression>>(api, '/suppressions', query, options.limit);
       const rows = Items.map((item) => [
         item.Email,
         item.Reason,
