@@ -211,6 +211,23 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await until('the address says it', () => new URL(page.url()).searchParams.get('q') === 'since:24h');
     await page.getByRole('searchbox', { name: 'Search messages' }).fill('status:lost');
     await page.getByText('status:lost is not known').waitFor();
+    // What is typed until Enter is one step back, each choice is one.
+    await page.getByRole('searchbox', { name: 'Search messages' }).fill('status:none');
+    await page.getByText('status:none is not known').waitFor();
+    const asked = () => new URL(page.url()).searchParams.get('q');
+    await page.goBack();
+    await expect.poll(asked).toBe('since:24h');
+    await page.goBack();
+    await expect.poll(asked).toBe('status:bounced since:24h');
+    await page.goForward();
+    await expect
+      .poll(() => page.getByRole('searchbox', { name: 'Search messages' }).inputValue())
+      .toBe('since:24h');
+    // Typed on after going back: the step that was gone to stays.
+    await page.getByRole('searchbox', { name: 'Search messages' }).fill('walk');
+    await expect.poll(asked).toBe('walk');
+    await page.goBack();
+    await expect.poll(asked).toBe('since:24h');
   });
 
   it('finds an address from anywhere with Ctrl K, and a message by its id', async () => {

@@ -53,9 +53,7 @@ function Views({ me, from, views }: { me: Me; from: ViewsPath; views: readonly V
         <Segments
           label="What is shown"
           value={shown?.value ?? ''}
-          onValue={(next) =>
-            void navigate({ search: next === seen[0]?.value ? {} : { tab: next }, replace: true })
-          }
+          onValue={(next) => void navigate({ search: next === seen[0]?.value ? {} : { tab: next } })}
           choices={seen}
         />
       )}

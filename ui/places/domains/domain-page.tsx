@@ -66,9 +66,7 @@ export function DomainPage() {
             <Segments
               label="What is shown"
               value={view}
-              onValue={(next) =>
-                void navigate({ search: next === 'records' ? {} : { view: next }, replace: true })
-              }
+              onValue={(next) => void navigate({ search: next === 'records' ? {} : { view: next } })}
               choices={[
                 { value: 'records', name: 'DNS records' },
                 { value: 'signing', name: 'Signing' },

@@ -97,9 +97,10 @@ export function InboxPlace() {
     captures.mark(ids, anyUnread);
     setSelected(NONE);
   };
-  const setQuery = (words: string): void => {
+  const setQuery = (words: string, replace = false): void => {
     void navigate({
       to: '/inbox',
+      replace,
       search: { ...(inbox === undefined ? {} : { inbox }), ...(words === '' ? {} : { q: words }) },
     });
   };

@@ -14,7 +14,7 @@ import { inboxLabel, type NamedInbox } from './inbox-side.tsx';
 export interface ListBarProps {
   words: string;
   problem: string | null;
-  onWords(words: string): void;
+  onWords(words: string, goesOn?: boolean): void;
   inboxes: readonly NamedInbox[];
   inbox: string | undefined;
   selected: number;

@@ -54,12 +54,12 @@ export function MessagesPlace() {
   const [showsKeys, setShowsKeys] = useState(false);
 
   const setQuery = useCallback(
-    (text: string) =>
+    (text: string, replace = false) =>
       void navigate({
         to: openId === null || !beside ? '/messages' : '/messages/$id',
         params: openId === null ? {} : { id: openId },
         search: text.trim() === '' ? {} : { q: text },
-        replace: true,
+        replace,
       }),
     [navigate, openId, beside],
   );

@@ -53,7 +53,6 @@ export function OverviewPlace() {
                         ...others,
                         ...(next === '24h' ? {} : { range: next }),
                       }),
-                      replace: true,
                     })
                   }
                   choices={RANGES.map(({ value, name }) => ({ value, name }))}

@@ -19,7 +19,7 @@ const HOLDS = ['queue', 'holds'] as const;
 const EVERY_MS = 10_000;
 
 export function QueuePlace() {
-  const { view = 'sites', q = '' } = useSearch({ from: '/queue' });
+  const { view = 'sites' } = useSearch({ from: '/queue' });
   const navigate = useNavigate({ from: '/queue' });
   const queue = useLive([...QUEUE, 'list'], getQueue, EVERY_MS);
   const holds = useLive(HOLDS, listHolds, EVERY_MS);
@@ -47,7 +47,7 @@ export function QueuePlace() {
       <Segments
         label="What is shown"
         value={view}
-        onValue={(next) => void navigate({ search: next === 'sites' ? {} : { view: next }, replace: true })}
+        onValue={(next) => void navigate({ search: next === 'sites' ? {} : { view: next } })}
         choices={[
           { value: 'sites', name: 'Sites' },
           { value: 'causes', name: 'Causes' },
@@ -61,11 +61,7 @@ export function QueuePlace() {
       ) : data === undefined ? (
         <NotYet error={queue.error} onAgain={queue.again} />
       ) : (
-        <SitesView
-          answer={data}
-          text={q}
-          onText={(text) => void navigate({ search: text === '' ? {} : { q: text }, replace: true })}
-        />
+        <SitesView answer={data} />
       )}
     </Page>
   );

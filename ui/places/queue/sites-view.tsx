@@ -5,20 +5,14 @@ import type { QueueAnswer } from '../../../src/client/api-types.ts';
 import { WIDE_TABLE } from '../../components/data-table.tsx';
 import { useMedia } from '../../components/media.ts';
 import { NothingFound, Notice } from '../../components/notice.tsx';
-import { SearchInput } from '../../components/search-box.tsx';
+import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { SiteItem, SiteTableRow } from './site-row.tsx';
 import { AGES, fits, sitesOf } from './sites.ts';
 
-export function SitesView({
-  answer,
-  text,
-  onText,
-}: {
-  answer: QueueAnswer;
-  text: string;
-  onText(text: string): void;
-}) {
+export function SitesView({ answer }: { answer: QueueAnswer }) {
+  const search = useSearchBox('/queue');
+  const { words: text, onWords } = search;
   const list = useRef<HTMLDivElement>(null);
   const isTable = useMedia(WIDE_TABLE);
   const all = sitesOf(answer.Queues);
@@ -36,16 +30,15 @@ export function SitesView({
   return (
     <div ref={list} className="grid gap-2">
       <div className="flex max-w-md">
-        <SearchInput
-          value={text}
-          onChange={(event) => onText(event.target.value)}
+        <SearchBox
+          {...search}
           onEnter={() => step(list.current, 1)}
           placeholder="Site, sender domain or reason"
-          aria-label="Find a site"
+          label="Find a site"
         />
       </div>
       {rows.length === 0 ? (
-        <NothingFound title="Nothing found" words={text} all="Show all sites" onAll={() => onText('')} />
+        <NothingFound title="Nothing found" words={text} all="Show all sites" onAll={() => onWords('')} />
       ) : isTable ? (
         <table className="w-full table-fixed border-collapse text-left tabular-nums">
           <thead className="border-line border-b text-soft text-xs">

@@ -1,23 +1,20 @@
 /** The settings in force: value, where it comes from, what it means; what was set stands first. Secrets are never shown. */
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { ConfigItem } from '../../../src/client/api-types.ts';
 import { getConfig } from '../../api/system.ts';
 import { type Columns, DataTable } from '../../components/data-table.tsx';
 import { NothingFound } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
-import { SearchBox } from '../../components/search-box.tsx';
+import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { Sentence } from '../../components/sentence.tsx';
 import { found, sourceText } from './config-rows.ts';
 import { CONFIG } from './keys.ts';
 
 export function ConfigView() {
-  const { q = '' } = useSearch({ from: '/system' });
-  const navigate = useNavigate({ from: '/system' });
+  const search = useSearchBox('/system');
+  const { words: q, onWords } = search;
   const { data, error, refetch } = useQuery({ queryKey: CONFIG, queryFn: ({ signal }) => getConfig(signal) });
   if (data === undefined) return <NotYet error={error} onAgain={() => void refetch()} />;
-  const search = (words: string): void =>
-    void navigate({ search: { tab: 'config', ...(words === '' ? {} : { q: words }) }, replace: true });
   const rows = found(data.Items, q);
   return (
     <>
@@ -26,10 +23,10 @@ export function ConfigView() {
         folder, or defaults. They are changed there, not here.
       </p>
       <div className="flex max-w-md">
-        <SearchBox words={q} label="Find a setting" placeholder="Key, value or meaning" onWords={search} />
+        <SearchBox {...search} label="Find a setting" placeholder="Key, value or meaning" />
       </div>
       {rows.length === 0 ? (
-        <NothingFound title="Nothing found" words={q} all="Show all settings" onAll={() => search('')} />
+        <NothingFound title="Nothing found" words={q} all="Show all settings" onAll={() => onWords('')} />
       ) : (
         <DataTable label="Settings" columns={COLUMNS} rows={rows} keyOf={({ Key }) => Key} />
       )}

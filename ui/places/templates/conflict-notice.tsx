@@ -20,9 +20,7 @@ export function ConflictNotice({ template, draft }: { template: Template; draft:
         {draft.base.version}. Nothing of yours is lost: compare the two, then keep one.
       </p>
       <span className="flex flex-wrap gap-2">
-        <Button
-          onClick={() => void navigate({ search: { view: 'versions', version: Version }, replace: true })}
-        >
+        <Button onClick={() => void navigate({ search: { view: 'versions', version: Version } })}>
           Compare
         </Button>
         <Button onClick={draft.keep}>Keep mine</Button>

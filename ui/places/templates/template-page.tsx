@@ -67,7 +67,7 @@ function OpenTemplate({ template, again }: { template: Template; again(): void }
         <Segments
           label="What is shown"
           value={view ?? 'texts'}
-          onValue={(next) => void navigate({ search: next === 'texts' ? {} : { view: next }, replace: true })}
+          onValue={(next) => void navigate({ search: next === 'texts' ? {} : { view: next } })}
           choices={[
             { value: 'texts', name: mayChange ? 'Edit' : 'Texts' },
             { value: 'versions', name: 'Versions' },

@@ -35,7 +35,7 @@ export function VersionsView({
   const restore = (old: Template): void => {
     draft.change(textsOf(old));
     toast({ text: `The texts of version ${old.Version} are here: save them as a new version` });
-    void navigate({ search: {}, replace: true });
+    void navigate({ search: {} });
   };
   if (chosen === undefined)
     return (
@@ -56,7 +56,7 @@ export function VersionsView({
             key={Version}
             type="button"
             aria-current={Version === chosen ? 'true' : undefined}
-            onClick={() => void navigate({ search: { view: 'versions', version: Version }, replace: true })}
+            onClick={() => void navigate({ search: { view: 'versions', version: Version } })}
             className="flex min-h-8 w-full items-baseline justify-between gap-2 rounded-md px-2 py-1 text-left hover:bg-hover aria-[current]:bg-chosen"
           >
             Version {Version}

@@ -3,7 +3,7 @@
  * first; what is looked for stands in the address.
  */
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { Plus, Webhook } from 'lucide-react';
 import { useState } from 'react';
 import type { WebhookDetail } from '../../../src/client/api-types.ts';
@@ -13,7 +13,7 @@ import { Button } from '../../components/button.tsx';
 import { type Columns, DataTable } from '../../components/data-table.tsx';
 import { NothingFound, Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
-import { SearchInput } from '../../components/search-box.tsx';
+import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { Status } from '../../components/status.tsx';
 import { Ago, Lasting } from '../../components/time.tsx';
 import { useLive } from '../../components/use-live.ts';
@@ -25,9 +25,8 @@ import { WebhookDialog } from './webhook-dialog.tsx';
 const EVERY_MS = 15_000;
 export function WebhooksPlace() {
   const { data: me } = useQuery(ME);
-  const { q = '' } = useSearch({ from: '/webhooks' });
-  const navigate = useNavigate({ from: '/webhooks' });
-  const onText = (text: string) => void navigate({ search: text === '' ? {} : { q: text }, replace: true });
+  const search = useSearchBox('/webhooks');
+  const { words: q, onWords } = search;
   const list = useLive([...WEBHOOKS, 'list'], listWebhooks, EVERY_MS);
   const [isMaking, setMaking] = useState(false);
   const leaving = useLeaving<number>(WEBHOOKS);
@@ -42,19 +41,18 @@ export function WebhooksPlace() {
     <Page title="Webhooks" error={list.error} tools={<div className="ml-auto">{add}</div>}>
       {all !== undefined && (all.length > 1 || q !== '') && (
         <div className="flex max-w-md">
-          <SearchInput
-            value={q}
-            onChange={(event) => onText(event.target.value)}
-            onEnter={() => {}}
-            placeholder="Address, domain, event or health"
-            aria-label="Find a webhook"
-          />
+          <SearchBox {...search} label="Find a webhook" placeholder="Address, domain, event or health" />
         </div>
       )}
       {rows === undefined ? (
         <NotYet error={list.error} onAgain={list.again} />
       ) : rows.length === 0 && q !== '' ? (
-        <NothingFound title="No webhook matches" words={q} all="Show all webhooks" onAll={() => onText('')} />
+        <NothingFound
+          title="No webhook matches"
+          words={q}
+          all="Show all webhooks"
+          onAll={() => onWords('')}
+        />
       ) : rows.length === 0 ? (
         <Notice title="No webhooks yet" icon={<Webhook aria-hidden />}>
           <p>

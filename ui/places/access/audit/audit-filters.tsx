@@ -1,6 +1,6 @@
 /** What is looked for among the changes: by whom, what kind, from day to day. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { SearchBox } from '../../../components/search-box.tsx';
+import { SearchBox, useTyping } from '../../../components/search-box.tsx';
 import { OPERATIONS } from './audit-words.ts';
 
 const BOX = 'h-8 rounded-md border border-line-strong bg-page px-2.5';
@@ -8,10 +8,10 @@ const BOX = 'h-8 rounded-md border border-line-strong bg-page px-2.5';
 export function AuditFilters() {
   const { who = '', operation = '', since = '', until = '' } = useSearch({ from: '/access' });
   const navigate = useNavigate({ from: '/access' });
-  const set = (name: 'who' | 'operation' | 'since' | 'until', value: string): void =>
+  const set = (name: 'who' | 'operation' | 'since' | 'until', value: string, replace = false): void =>
     void navigate({
       search: ({ [name]: _, ...before }) => ({ ...before, ...(value === '' ? {} : { [name]: value }) }),
-      replace: true,
+      replace,
     });
   return (
     <div className="flex flex-wrap items-center gap-2">
@@ -20,7 +20,7 @@ export function AuditFilters() {
           words={who}
           label="Who: email address, name of a token, or id"
           placeholder="Who: email address or name of a token"
-          onWords={(words) => set('who', words.trim())}
+          onWords={(words, goesOn) => set('who', words.trim(), goesOn)}
         />
       </div>
       <select
@@ -37,18 +37,27 @@ export function AuditFilters() {
         ))}
       </select>
       <div className="flex flex-wrap gap-2">
-        {(['since', 'until'] as const).map((name) => (
-          <label key={name} className="flex items-center gap-1.5 text-soft">
-            {name === 'since' ? 'from' : 'to'}
-            <input
-              type="date"
-              value={name === 'since' ? since : until}
-              onChange={({ target }) => set(name, target.value)}
-              className={`${BOX} text-ink`}
-            />
-          </label>
-        ))}
+        <DayField name="from" day={since} onDay={(day, goesOn) => set('since', day, goesOn)} />
+        <DayField name="to" day={until} onDay={(day, goesOn) => set('until', day, goesOn)} />
       </div>
     </div>
+  );
+}
+
+/** Each figure that is typed is a day: `0002`, `0020`, `0202` on the way to 2026. */
+function DayField(props: { name: string; day: string; onDay(day: string, goesOn?: boolean): void }) {
+  const { name, day, onDay } = props;
+  const typing = useTyping(day, onDay);
+  return (
+    <label className="flex items-center gap-1.5 text-soft">
+      {name}
+      <input
+        type="date"
+        value={day}
+        onChange={({ target }) => typing.tell(target.value)}
+        onBlur={typing.end}
+        className={`${BOX} text-ink`}
+      />
+    </label>
   );
 }
