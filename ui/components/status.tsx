@@ -28,7 +28,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   Deferred: { word: 'Deferred', icon: Clock, colour: 'text-warn' },
   Delivered: { word: 'Delivered', icon: CircleCheck, colour: 'text-good' },
   PartiallyDelivered: { word: 'Partly delivered', icon: TriangleAlert, colour: 'text-warn' },
-  Captured: { word: 'Captured', icon: Inbox, colour: 'text-good' },
+  Captured: { word: 'Captured', icon: Inbox, colour: 'text-kept' },
   Bounced: { word: 'Bounced', icon: CircleX, colour: 'text-bad' },
   Failed: { word: 'Failed', icon: CircleX, colour: 'text-bad' },
   Rejected: { word: 'Rejected', icon: CircleX, colour: 'text-bad' },

@@ -40,8 +40,19 @@ const SHOWN = [
   },
 ] as const;
 
-/** `domain`: of the only sender domain that is counted. */
-export function Figures({ range: name, domain }: { range: RangeName; domain: string | undefined }) {
+/** What is counted as delivered where all mail is captured. */
+const CAPTURED = { name: 'Captured', fill: 'fill-kept', words: 'status:captured' } as const;
+
+/** `domain`: of the only sender domain that is counted. `captures`: nothing leaves the server. */
+export function Figures({
+  range: name,
+  domain,
+  captures,
+}: {
+  range: RangeName;
+  domain: string | undefined;
+  captures: boolean;
+}) {
   const { data: me } = useQuery(ME);
   const range = rangeOf(name);
   const ask = (more: object) => (signal: AbortSignal) =>
@@ -71,7 +82,7 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
     );
   return (
     <div className="grid grid-cols-1 gap-6">
-      <Charts stats={all.data.stats} range={range} domain={domain} />
+      <Charts stats={all.data.stats} range={range} domain={domain} captures={captures} />
       {times.data !== undefined && <DeliveryTimes stats={times.data.stats} />}
       <Section
         title="Receiving providers"
@@ -86,7 +97,10 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
             // The mail to a provider of many domains cannot be searched for; what was given up neither, as above.
             !IsProvider && (kind === 'Delivered' || kind === 'Bounced')
               ? messages(
-                  words(`status:${kind.toLowerCase()}`, `@${Group}`),
+                  words(
+                    kind === 'Delivered' && captures ? CAPTURED.words : `status:${kind.toLowerCase()}`,
+                    `@${Group}`,
+                  ),
                   text,
                   `${kind} to ${Group}: ${text}`,
                 )
@@ -161,16 +175,21 @@ function Duration({ seconds }: { seconds: number }) {
   return <span className="font-semibold text-ink tabular-nums">{words}</span>;
 }
 
-function Charts({ stats, range, domain }: { stats: StatsAnswer; range: Range; domain: string | undefined }) {
+function Charts(props: { stats: StatsAnswer; range: Range; domain: string | undefined; captures: boolean }) {
+  const { stats, range, domain, captures } = props;
   const [pointed, setPointed] = useState<number | null>(null);
   const bars = barsOf(stats, range);
   const [all] = stats.Items;
   return (
     <div className="grid grid-cols-2 gap-x-4 gap-y-5 min-[44rem]:grid-cols-12 min-[44rem]:gap-x-6">
-      {SHOWN.map(({ kind, fill, width, to, words }) => (
+      {SHOWN.map(({ kind, width, to, ...others }) => ({
+        ...{ kind, width, to, name: kind, ...others },
+        ...(kind === 'Delivered' && captures ? CAPTURED : {}),
+      })).map(({ kind, name, fill, width, to, words }) => (
         <figure key={kind} className={`grid min-w-0 grid-cols-[minmax(0,1fr)] content-end gap-1 ${width}`}>
           <Caption
             kind={kind}
+            name={name}
             to={to}
             words={[words, ...ofDomain(domain), `since:${range.value}`].join(' ').trim()}
             total={all?.Counts[kind] ?? 0}
@@ -180,7 +199,7 @@ function Charts({ stats, range, domain }: { stats: StatsAnswer; range: Range; do
             range={range}
           />
           <BarChart
-            label={`${kind} in ${range.long}: ${all?.Counts[kind] ?? 0}`}
+            label={`${name} in ${range.long}: ${all?.Counts[kind] ?? 0}`}
             counts={bars.counts(kind)}
             fill={fill}
             pointed={pointed}
@@ -210,6 +229,7 @@ function Charts({ stats, range, domain }: { stats: StatsAnswer; range: Range; do
 
 function Caption(props: {
   kind: (typeof SHOWN)[number]['kind'];
+  name: string;
   to: (typeof SHOWN)[number]['to'];
   /** What is looked for there. */
   words: string;
@@ -219,20 +239,20 @@ function Caption(props: {
   pointed: number | null;
   range: Range;
 }) {
-  const { kind, to, words, total, rates, bars, pointed, range } = props;
+  const { kind, name, to, words, total, rates, bars, pointed, range } = props;
   const { data: me } = useQuery(ME);
   const mayFollow = to !== null && mayDo(me, to === '/messages' ? 'email:read' : 'suppressions:read');
   const rate = kind === 'Accepted' || kind === 'Deferred' ? null : (rates?.[kind] ?? null);
   return (
     <figcaption className="[word-spacing:0.25rem]">
-      <span className="max-[44rem]:block">{kind}</span>{' '}
+      <span className="max-[44rem]:block">{name}</span>{' '}
       {pointed === null ? (
         <>
           {mayFollow && total > 0 ? (
             <Link
               to={to}
               search={{ q: words }}
-              aria-label={`${kind} in ${range.long}: ${total.toLocaleString()}`}
+              aria-label={`${name} in ${range.long}: ${total.toLocaleString()}`}
               className="font-semibold text-accent tabular-nums underline"
             >
               {total.toLocaleString()}

@@ -23,6 +23,7 @@ export function OverviewPlace() {
   const { range = '24h', domain } = useSearch({ from: '/overview' });
   const navigate = useNavigate({ from: '/overview' });
   const facts = useFirstFacts();
+  const captures = facts !== undefined && isCapturing(facts);
   const { data, error, again } = useLive(ATTENTION, getAttention, EVERY_MS);
   return (
     <Page title="Overview" error={error} tools={data !== undefined && <Waiting attention={data} />}>
@@ -69,14 +70,9 @@ export function OverviewPlace() {
               </span>
             }
           >
-            {facts !== undefined && isCapturing(facts) && (
-              <p className="text-soft">
-                This server captures all mail: what is counted as delivered was captured, and nothing was
-                sent.
-              </p>
-            )}
+            {captures && <p className="text-soft">This server captures all mail: nothing was sent.</p>}
             <LazyPart waiting={<div className="h-64" />}>
-              <Figures range={range} domain={domain} />
+              <Figures range={range} domain={domain} captures={captures} />
             </LazyPart>
           </Section>
         </>

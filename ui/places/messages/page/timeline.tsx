@@ -40,7 +40,7 @@ function Entry({
   const { Event, At, LogLevel, Reason, Reply, Explanation, NextAttemptAt, Conversation = '', URL } = entry;
   const facts = entryFacts(entry);
   const reply = isOwnWord(Reply) ? '' : Reply;
-  const dot = Event === 'delivered' ? 'bg-good' : DOTS[LogLevel];
+  const dot = Event !== 'delivered' ? DOTS[LogLevel] : entry.Route === 'sandbox' ? 'bg-kept' : 'bg-good';
   return (
     <li className="relative grid gap-0.5 pb-3 pl-4 last:pb-0">
       <span className={`absolute top-1.5 -left-[4.5px] size-2 rounded-full ${dot}`} aria-hidden />
