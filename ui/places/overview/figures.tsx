@@ -1,7 +1,7 @@
 /** What was sent: events over time as small charts over the same hours or days, and who sent and took the most. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { StatsAnswer } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { getStats, type Measured } from '../../api/overview.ts';
@@ -11,7 +11,17 @@ import { useLive } from '../../components/use-live.ts';
 import { BarChart } from './bar-chart.tsx';
 import { Breakdown } from './breakdown.tsx';
 import { durationText, secondsFor } from './delivery-times.ts';
-import { type Bars, barsOf, percent, queryOf, type Range, type RangeName, rangeOf } from './ranges.ts';
+import {
+  type Bars,
+  barsOf,
+  beforeOf,
+  comparison,
+  percent,
+  queryOf,
+  type Range,
+  type RangeName,
+  rangeOf,
+} from './ranges.ts';
 
 /** Of twelve columns, where there is room for them. */
 const WIDE = 'min-[44rem]:col-span-4';
@@ -58,6 +68,11 @@ export function Figures({
   const ask = (more: object) => (signal: AbortSignal) =>
     getStats({ ...queryOf(range, Date.now()), Domain: domain, ...more }, signal);
   const all = useLive(['stats', name, domain], ask({}), everyMs);
+  const before = useLive(
+    ['stats', name, domain, 'before'],
+    (signal) => getStats({ ...beforeOf(range, Date.now()), Domain: domain }, signal),
+    everyMs,
+  );
   const to = useLive(['stats', name, domain, 'to'], ask({ GroupBy: 'Provider' }), everyMs);
   const times = useLive(['stats', name, domain, 'times'], ask({ GroupBy: 'DeliveryTime' }), everyMs);
   const from = useLive(
@@ -68,7 +83,12 @@ export function Figures({
   if (all.data === undefined) return <NotYet error={all.error} onAgain={all.again} />;
   const counts = all.data.stats.Items[0]?.Counts;
   if (SHOWN.every(({ kind }) => (counts?.[kind] ?? 0) === 0))
-    return <p className="text-soft">Nothing was sent in {range.long}.</p>;
+    return (
+      <div className="grid gap-1">
+        <p className="text-soft">Nothing was sent in {range.long}.</p>
+        <Before before={before.data?.stats} range={range} />
+      </div>
+    );
   /** Where mail of a group is found. */
   const words = (...found: readonly string[]) =>
     [...found, ...ofDomain(domain), `since:${range.value}`].join(' ');
@@ -83,6 +103,7 @@ export function Figures({
   return (
     <div className="grid grid-cols-1 gap-6">
       <Charts stats={all.data.stats} range={range} domain={domain} captures={captures} />
+      <Before now={all.data.stats} before={before.data?.stats} range={range} />
       {times.data !== undefined && <DeliveryTimes stats={times.data.stats} />}
       <Section
         title="Receiving providers"
@@ -158,6 +179,45 @@ export function Figures({
 
 const ofDomain = (domain: string | undefined) => (domain === undefined ? [] : [`domain:${domain}`]);
 
+/** How it was in the period before, where something was sent in it. */
+function Before({
+  now,
+  before,
+  range,
+}: {
+  now?: StatsAnswer;
+  before: StatsAnswer | undefined;
+  range: Range;
+}) {
+  const [was] = before?.Items ?? [];
+  const [is] = now?.Items ?? [];
+  const accepted = was?.Counts.Accepted ?? 0;
+  if (was === undefined || accepted === 0) return null;
+  const count = is?.Counts.Accepted ?? 0;
+  return (
+    <p className="text-soft">
+      {is === undefined ? (
+        `${accepted.toLocaleString()} were accepted in ${range.before}.`
+      ) : (
+        <>
+          <Strong>{count.toLocaleString()}</Strong> accepted, {comparison(count, accepted)} in {range.before}{' '}
+          ({accepted.toLocaleString()}).
+        </>
+      )}
+      {is?.Rates.Bounced != null && was.Rates.Bounced !== null && (
+        <>
+          {' '}
+          <Strong>{percent(is.Rates.Bounced)}</Strong> bounced, before {percent(was.Rates.Bounced)}.
+        </>
+      )}
+    </p>
+  );
+}
+
+function Strong({ children }: { children: ReactNode }) {
+  return <span className="font-semibold text-ink tabular-nums">{children}</span>;
+}
+
 function DeliveryTimes({ stats }: { stats: StatsAnswer }) {
   const half = secondsFor(0.5, stats);
   const most = secondsFor(0.99, stats);
@@ -172,7 +232,7 @@ function DeliveryTimes({ stats }: { stats: StatsAnswer }) {
 /** Beyond the longest time that is counted, mail has mostly been given up. */
 function Duration({ seconds }: { seconds: number }) {
   const words = Number.isFinite(seconds) ? `at most ${durationText(seconds)}` : 'up to more than 3 days';
-  return <span className="font-semibold text-ink tabular-nums">{words}</span>;
+  return <Strong>{words}</Strong>;
 }
 
 function Charts(props: { stats: StatsAnswer; range: Range; domain: string | undefined; captures: boolean }) {

@@ -1,7 +1,7 @@
 /** Figures of the API become bars without gaps. */
 import { describe, expect, it } from 'vitest';
 import type { StatsAnswer } from '../../../src/client/api-types.ts';
-import { barsOf, percent, queryOf, rangeOf } from './ranges.ts';
+import { barsOf, beforeOf, comparison, percent, queryOf, rangeOf } from './ranges.ts';
 
 const NOW = Date.parse('2026-11-22T12:34:56Z');
 
@@ -18,6 +18,18 @@ describe('a range', () => {
       To: '2026-11-22T13:00:00.000Z',
       Interval: 'hour',
     });
+  });
+
+  it('is compared with the same span of time before, up to the same hour', () => {
+    expect(beforeOf(rangeOf('7d'), NOW)).toEqual({
+      From: '2026-11-08T18:00:00.000Z',
+      To: '2026-11-15T13:00:00.000Z',
+      Interval: 'day',
+    });
+    expect([1_204, 1_120, 1_010, 990, 500, 3_000, 0].map((count) => comparison(count, 1_000))).toEqual([
+      ...['20% more than', '12% more than', 'about as many as', 'about as many as', '50% fewer than'],
+      ...['3 times as many as', '100% fewer than'],
+    ]);
   });
 
   it('puts hours into the bars of a week, and 0 where nothing was', () => {

@@ -6,10 +6,42 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 export const RANGES = [
-  { value: '24h', name: 'Day', long: 'the last 24 hours', ms: DAY, interval: 'hour', barMs: HOUR },
-  { value: '7d', name: 'Week', long: 'the last 7 days', ms: 7 * DAY, interval: 'hour', barMs: 6 * HOUR },
-  { value: '30d', name: 'Month', long: 'the last 30 days', ms: 30 * DAY, interval: 'day', barMs: DAY },
-  { value: '90d', name: '90 days', long: 'the last 90 days', ms: 90 * DAY, interval: 'day', barMs: DAY },
+  {
+    value: '24h',
+    name: 'Day',
+    long: 'the last 24 hours',
+    before: 'the 24 hours before',
+    ms: DAY,
+    interval: 'hour',
+    barMs: HOUR,
+  },
+  {
+    value: '7d',
+    name: 'Week',
+    long: 'the last 7 days',
+    before: 'the 7 days before',
+    ms: 7 * DAY,
+    interval: 'hour',
+    barMs: 6 * HOUR,
+  },
+  {
+    value: '30d',
+    name: 'Month',
+    long: 'the last 30 days',
+    before: 'the 30 days before',
+    ms: 30 * DAY,
+    interval: 'day',
+    barMs: DAY,
+  },
+  {
+    value: '90d',
+    name: '90 days',
+    long: 'the last 90 days',
+    before: 'the 90 days before',
+    ms: 90 * DAY,
+    interval: 'day',
+    barMs: DAY,
+  },
 ] as const;
 
 export type RangeName = (typeof RANGES)[number]['value'];
@@ -23,6 +55,16 @@ export function rangeOf(name: RangeName): Range {
 export function queryOf({ ms, barMs, interval }: Range, now: number): Query {
   const to = Math.floor(now / barMs) * barMs + barMs;
   return { From: new Date(to - ms).toISOString(), To: new Date(to).toISOString(), Interval: interval };
+}
+
+/** The same span of time before, up to the same moment in it as now, in whole hours. */
+export function beforeOf(range: Range, now: number): Query {
+  const { From } = queryOf(range, now);
+  return {
+    From: new Date(Date.parse(String(From)) - range.ms).toISOString(),
+    To: new Date(Math.round((now - range.ms) / HOUR) * HOUR).toISOString(),
+    Interval: 'day',
+  };
 }
 
 export interface Bars {
@@ -58,4 +100,13 @@ export function percent(share: number): string {
   if (share > 0 && share < 0.0001) return `<${SMALL_PERCENT.format(0.0001)}`;
   if (share > 0.999 && share < 1) return `>${PERCENT.format(0.999)}`;
   return (share < 0.01 ? SMALL_PERCENT : PERCENT).format(share);
+}
+
+/** How `count` compares with `before`, which is not 0: `8% more than`. Hours are counted whole: a hundredth says nothing. */
+export function comparison(count: number, before: number): string {
+  const ratio = count / before;
+  if (Math.abs(ratio - 1) < 0.015) return 'about as many as';
+  if (ratio >= 2) return `${ratio.toLocaleString(undefined, { maximumFractionDigits: 1 })} times as many as`;
+  const change = Math.abs(ratio - 1).toLocaleString(undefined, { style: 'percent' });
+  return `${change} ${ratio > 1 ? 'more' : 'fewer'} than`;
 }
