@@ -226,5 +226,9 @@ function standingOf(rates: OutcomeRates): GuardStanding {
     level === 'hold'
       ? 'Bulk mail waits: clean the list, then release it'
       : 'Clean the list before bulk mail is held';
-  return { ...rates, level, reason: `Of the last ${WINDOW} recipients ${found.join(' and ')}. ${next}.` };
+  return {
+    ...rates,
+    level,
+    reason: `Of the last ${WINDOW.toLocaleString('en-US')} recipients ${found.join(' and ')}. ${next}.`,
+  };
 }

@@ -400,11 +400,13 @@ function isUsedUp({ budget, used, blockedToday }: WarmupView): boolean {
 
 function warmupItem({ source, provider, budget, used, blockedToday }: WarmupView): AttentionItem {
   const blocked =
-    blockedToday > 0 ? ` ${provider} refused ${blockedToday} for the source’s reputation today.` : '';
+    blockedToday > 0
+      ? ` ${provider} refused ${blockedToday.toLocaleString('en-US')} for the source’s reputation today.`
+      : '';
   return {
     ...NOTHING_ELSE,
     ...{ Kind: 'warm-up', Severity: 'Warning', Subject: `${source} ${provider}` },
-    Message: `The new source ${source} sent ${used} of the ${budget ?? 0} messages that ${provider} may get in 24 hours.${blocked}`,
+    Message: `The new source ${source} sent ${used.toLocaleString('en-US')} of the ${(budget ?? 0).toLocaleString('en-US')} messages that ${provider} may get in 24 hours.${blocked}`,
     Fix: 'More goes as older messages leave the 24 hours. Send less, or from another source.',
     Command: 'postrider warmup',
   };
