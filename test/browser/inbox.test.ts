@@ -49,6 +49,7 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await until('three mails are listed', async () => (await rows(page).count()) === 3);
     await page.keyboard.press('j');
     await page.getByRole('heading', { name: 'Mail 3' }).waitFor();
+    await page.getByRole('definition').getByText('tag-3', { exact: true }).waitFor();
     await until('it is read', async () => (await subjects(page))[0] === 'Mail 3');
     await page.keyboard.press('j');
     await page.getByRole('heading', { name: 'Mail 2' }).waitFor();

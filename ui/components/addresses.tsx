@@ -26,6 +26,25 @@ export function Address({ text }: { text: string }) {
   );
 }
 
+/** Each whole on a line where it fits. */
+export function Tags({
+  tags,
+  children = (tag) => tag,
+}: {
+  tags: readonly string[];
+  children?(tag: string): ReactNode;
+}) {
+  return tags.map((tag, index) => (
+    <Fragment key={tag}>
+      {index > 0 && ' '}
+      <bdi className="inline-block max-w-full align-bottom">
+        {children(tag)}
+        {index < tags.length - 1 && ','}
+      </bdi>
+    </Fragment>
+  ));
+}
+
 const FEW = 3;
 
 /** The first of many, and a button that shows the others. */

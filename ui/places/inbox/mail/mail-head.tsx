@@ -1,7 +1,7 @@
 /** Above the views of a mail: subject, who to whom, when, and the codes in it, because they are looked for most. */
 
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
-import { Address, Addresses, FewAddresses, HeadRow } from '../../../components/addresses.tsx';
+import { Address, Addresses, FewAddresses, HeadRow, Tags } from '../../../components/addresses.tsx';
 import { Title } from '../../../components/page.tsx';
 import { usePageTitle } from '../../../components/page-title.ts';
 import { Ago, exactTime } from '../../../components/time.tsx';
@@ -36,10 +36,14 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
           {exactTime(mail.CapturedAt)}{' '}
           <span className="text-soft">
             (<Ago at={mail.CapturedAt} />, inbox{' '}
-            <bdi>{mail.Inbox === '' ? 'without a name' : mail.Inbox}</bdi>
-            {mail.Tags.length > 0 && <>, tags {mail.Tags.join(', ')}</>})
+            <bdi>{mail.Inbox === '' ? 'without a name' : mail.Inbox}</bdi>)
           </span>
         </HeadRow>
+        {mail.Tags.length > 0 && (
+          <HeadRow name="Tags">
+            <Tags tags={mail.Tags} />
+          </HeadRow>
+        )}
         {mail.ReleasedAt !== null && <HeadRow name="Released">{exactTime(mail.ReleasedAt)}</HeadRow>}
       </dl>
       {mail.Codes.length > 0 && (

@@ -1,7 +1,7 @@
 /** What else is known of a message, below what became of it: copies, labels, the sender's own texts, its id. */
 import { Link } from '@tanstack/react-router';
 import type { MessageWithContents } from '../../../../src/client/api-types.ts';
-import { Addresses, HeadRow } from '../../../components/addresses.tsx';
+import { Addresses, HeadRow, Tags as TagList } from '../../../components/addresses.tsx';
 import { bytesText } from '../../../components/bytes.ts';
 import { CopyButton } from '../../../components/copy.tsx';
 import { quoted } from '../../../components/search-text.ts';
@@ -33,12 +33,7 @@ export function MessageFacts({ message }: { message: MessageWithContents }) {
         </HeadRow>
         {Tags.length > 0 && (
           <HeadRow name="Tags">
-            {Tags.map((tag, index) => (
-              <span key={tag}>
-                {index > 0 && ', '}
-                <Found words={`tag:${quoted(tag)}`}>{tag}</Found>
-              </span>
-            ))}
+            <TagList tags={Tags}>{(tag) => <Found words={`tag:${quoted(tag)}`}>{tag}</Found>}</TagList>
           </HeadRow>
         )}
         {Object.entries(Metadata).map(([key, value]) => (
