@@ -68,4 +68,5 @@ export const MessageRow = memo(function MessageRow(props: {
   );
 });
 
-const COLUMNS = 'items-center grid-cols-[12rem_minmax(0,4fr)_minmax(0,5fr)_minmax(0,4fr)_5rem]';
+const COLUMNS =
+  'items-center grid-cols-[clamp(9rem,14vw,12rem)_minmax(0,5fr)_minmax(0,5fr)_minmax(0,3fr)_5rem]';
