@@ -106,10 +106,14 @@ describe.skipIf(!hasBrowser)('the messages', () => {
 
   it('tries again, suppresses and lifts it', async () => {
     const id = await server.send({ ...to('later.bob', 'ada'), Subject: 'Two recipients' });
-    const { page } = await openPage(browser);
+    // A day ends with a point there, as the sentence does.
+    const { page } = await openPage(browser, { locale: 'de-DE' });
     await page.goto(`${url}/messages/${id}`);
     await delivery(page).getByRole('heading', { name: 'Could not be delivered yet' }).waitFor();
     await delivery(page).getByText('Greylisted').first().waitFor();
+    await delivery(page)
+      .getByText(/Expires on \d+\. \p{L}+\.$/u)
+      .waitFor();
     // Until the answer comes, no other click asks for the same.
     let go = (): void => {};
     const isSlow = new Promise<void>((resolve) => {

@@ -27,6 +27,8 @@ function subscribe(listener: () => void): () => void {
 interface Shown {
   at: string;
   className?: string;
+  /** It ends its sentence: a day ends with a point in some languages. */
+  isLast?: boolean;
 }
 
 /** In a column or a list: `just now`, `12 s`, `5 min`, `3 h`, `Nov 21`. */
@@ -69,7 +71,12 @@ export function NextTry(shown: Shown) {
   return <Words {...shown} say={due} />;
 }
 
-function Words({ at, className = '', say }: Shown & { say(atMs: number, nowMs: number): string }) {
+function Words({
+  at,
+  className = '',
+  isLast = false,
+  say,
+}: Shown & { say(atMs: number, nowMs: number): string }) {
   const words = useSyncExternalStore(subscribe, () => say(Date.parse(at), now));
   return (
     <time
@@ -78,6 +85,7 @@ function Words({ at, className = '', say }: Shown & { say(atMs: number, nowMs: n
       className={`whitespace-nowrap tabular-nums ${className}`}
     >
       {words}
+      {isLast && !words.endsWith('.') && '.'}
     </time>
   );
 }

@@ -18,7 +18,7 @@ export function secondsFor(share: number, { Items }: Pick<StatsAnswer, 'Items'>)
 
 /** `30 s`, `5 min`, `4 h`, `3 days`. */
 export function durationText(seconds: number): string {
-  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 60) return `${seconds.toLocaleString()} s`;
   if (seconds < 3_600) return `${seconds / 60} min`;
   return seconds < 48 * 3_600 ? `${seconds / 3_600} h` : `${seconds / 86_400} days`;
 }

@@ -80,7 +80,13 @@ export function Figures({
     ask({ GroupBy: domain === undefined ? 'Domain' : 'Tag' }),
     everyMs,
   );
-  if (all.data === undefined) return <NotYet error={all.error} onAgain={all.again} />;
+  if (all.data === undefined)
+    return (
+      // As high as what comes, about: the page stays where it was scrolled to as another range is chosen.
+      <div className="min-h-screen">
+        <NotYet error={all.error} onAgain={all.again} />
+      </div>
+    );
   const counts = all.data.stats.Items[0]?.Counts;
   if (SHOWN.every(({ kind }) => (counts?.[kind] ?? 0) === 0))
     return (
@@ -224,7 +230,8 @@ function DeliveryTimes({ stats }: { stats: StatsAnswer }) {
   if (half === null || most === null) return null;
   return (
     <p className="text-soft">
-      Of what was delivered, half took <Duration seconds={half} />, and 99% took <Duration seconds={most} />.
+      Of what was delivered, half took <Duration seconds={half} />, and {percent(0.99)} took{' '}
+      <Duration seconds={most} />.
     </p>
   );
 }

@@ -32,8 +32,8 @@ export function ServerView() {
     <>
       {silent.map((node) => (
         <p key={node.Epoch} role="alert" className="rounded-md bg-warn-fill px-3 py-2 text-warn">
-          {nameOf(node)} has been silent <Lasting at={node.HeartbeatAt} />. If it does not come back, the
-          others take over its mail; start it again, or look at its log.
+          {nameOf(node)} has been silent <Lasting at={node.HeartbeatAt} isLast /> If it does not come back,
+          the others take over its mail; start it again, or look at its log.
         </p>
       ))}
       {running

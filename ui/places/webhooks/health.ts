@@ -1,6 +1,7 @@
 /** How a webhook stands, in words, and what came of its calls. Pure. */
 import type { WebhookCall, WebhookDetail, WebhookTest } from '../../../src/client/api-types.ts';
 import { redirectAdvice } from '../../../src/model/webhook.ts';
+import { decimalText } from '../../components/count.ts';
 import { holdsWords } from '../../components/search-text.ts';
 import { eventsText } from './event-words.ts';
 
@@ -103,7 +104,7 @@ export function tookText({ Status, CreatedAt, UpdatedAt }: WebhookCall): string 
 export function duration(ms: number): string {
   if (ms < 0.5) return '< 1 ms';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 60_000) return `${decimalText(ms / 1_000)} s`;
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
   return `${Math.round(ms / 3_600_000)} h`;
 }

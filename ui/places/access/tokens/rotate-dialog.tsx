@@ -39,7 +39,7 @@ export function RotateDialog({ token, onClose }: { token: Token; onClose(): void
       ) : (
         <ShownOnce what="token" text={rotating.data.Token} onClose={onClose}>
           <p className="text-soft">
-            The old token <Until at={rotating.data.PreviousValidUntil} before="ends" after="ended" />.
+            The old token <Until at={rotating.data.PreviousValidUntil} before="ends" after="ended" isLast />
           </p>
         </ShownOnce>
       )}

@@ -5,6 +5,7 @@ import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
 import { useMemo } from 'react';
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
 import { getSpam } from '../../../api/captures.ts';
+import { decimalText } from '../../../components/count.ts';
 import { type MissingFeature, missingFeatures, type SupportData } from './client-support.ts';
 import { type Finding, findProblems } from './find-problems.ts';
 
@@ -60,7 +61,7 @@ function Spam({ id }: { id: string }) {
             className="grid grid-cols-[3rem_minmax(0,1fr)] gap-x-3 border-line border-b py-2 tabular-nums"
           >
             <span className={`text-right ${Points > 0 ? 'text-warn' : 'text-soft'}`}>
-              {Points.toFixed(1)}
+              {decimalText(Points)}
             </span>
             <div>
               <p className="break-all font-mono text-xs leading-5">{Name}</p>

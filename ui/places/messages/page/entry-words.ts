@@ -1,6 +1,7 @@
 /** Lines of a timeline in words, and all of them as one text. Pure. */
 import type { MessageWithContents, TimelineEntry } from '../../../../src/client/api-types.ts';
 import { capital } from '../../../../src/lib/capital.ts';
+import { decimalText } from '../../../components/count.ts';
 import { isOwnWord } from './findings.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -101,7 +102,7 @@ export function reportText(
 
 function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+  return ms < 60_000 ? `${decimalText(ms / 1_000)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
 /** Lines of a conversation: milliseconds since its beginning, who speaks, what. `who` '' = a remark. */

@@ -64,10 +64,10 @@ export function FindingBox({ finding, actions }: { finding: Finding; actions: Re
           {nextAttemptAt !== null && (
             <>
               {status === 'Scheduled' ? 'To be sent ' : 'Next try '}
-              <NextTry at={nextAttemptAt} />.{' '}
+              <NextTry at={nextAttemptAt} isLast />{' '}
             </>
           )}
-          <Until at={expiresAt} before="Expires" after="Expired" />.
+          <Until at={expiresAt} before="Expires" after="Expired" isLast />
         </p>
       )}
       {actions}
