@@ -16,12 +16,12 @@ interface Working {
 
 type ButtonProps = ComponentProps<'button'> & Working & { look?: keyof typeof SHAPES };
 
-export function Button({ look = 'plain', className = '', isBusy = false, ...rest }: ButtonProps) {
+export function Button({ look = 'plain', className = '', isBusy = false, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
-      {...(isBusy ? BUSY : {})}
+      {...(isBusy ? BUSY : { onClick: pressed(onClick) })}
       className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border print:hidden px-3 py-1 disabled:opacity-50 aria-disabled:opacity-50 ${SHAPES[look]} ${className}`}
     />
   );
@@ -35,6 +35,14 @@ export function takeLostFocus(element: HTMLElement | null): void {
 /** A form is not submitted either. */
 const BUSY = { 'aria-disabled': true, onClick: (event: MouseEvent) => event.preventDefault() };
 
+/** The second press of a double click does nothing: where the first took a row away, it would meet the button of the next. */
+function pressed(onClick: ComponentProps<'button'>['onClick']) {
+  return (event: MouseEvent<HTMLButtonElement>): void => {
+    if (event.detail === 2) event.preventDefault();
+    else onClick?.(event);
+  };
+}
+
 /** `label` says what it does; `keys` the key that does the same. */
 export function IconButton({
   label,
@@ -43,6 +51,7 @@ export function IconButton({
   tone = 'text-soft hover:bg-hover hover:text-ink',
   className = '',
   isBusy = false,
+  onClick,
   ...rest
 }: Omit<ComponentProps<'button'>, 'aria-label' | 'title'> &
   Working & {
@@ -56,7 +65,7 @@ export function IconButton({
     <button
       type="button"
       {...rest}
-      {...(isBusy ? BUSY : {})}
+      {...(isBusy ? BUSY : { onClick: pressed(onClick) })}
       aria-label={label}
       {...(keys === undefined ? {} : { 'aria-keyshortcuts': keys })}
       title={keys === undefined ? label : `${label} (${keys})`}
