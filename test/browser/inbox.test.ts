@@ -72,7 +72,9 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     // However often typing rested, it is one step.
     await page.goBack();
     expect(page.url()).toBe(url);
-    await page.goForward();
+    await page.getByRole('searchbox').fill('no such words');
+    await page.getByText('Nothing found').waitFor();
+    expect(await page.getByText('Choose a mail').count()).toBe(0);
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys and search' }).waitFor();

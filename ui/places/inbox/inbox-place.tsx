@@ -190,6 +190,7 @@ export function InboxPlace() {
             ref={mail}
             id={openId}
             isEmpty={captures.state === 'ready' && items.length === 0 && q === '' && inbox === undefined}
+            hasChoice={items.length > 0}
             onBack={() => void goTo(null)}
             onDelete={(id) => remove([id])}
             onMark={captures.mark}

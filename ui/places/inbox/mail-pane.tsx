@@ -22,11 +22,13 @@ export function MailPane(props: {
   id: string | null;
   /** Nothing was captured yet. */
   isEmpty: boolean;
+  /** There is mail to choose from. */
+  hasChoice: boolean;
   onBack(): void;
   onDelete(id: string): void;
   onMark(ids: readonly string[], seen: boolean): void;
 }) {
-  const { id, isEmpty } = props;
+  const { id, isEmpty, hasChoice } = props;
   return (
     <main
       ref={props.ref}
@@ -39,9 +41,11 @@ export function MailPane(props: {
       ) : isEmpty ? (
         <FirstMail />
       ) : (
-        <Notice title="Choose a mail">
-          <kbd>j</kbd> and <kbd>k</kbd> go through the list, <kbd>?</kbd> shows all keys.
-        </Notice>
+        hasChoice && (
+          <Notice title="Choose a mail">
+            <kbd>j</kbd> and <kbd>k</kbd> go through the list, <kbd>?</kbd> shows all keys.
+          </Notice>
+        )
       )}
     </main>
   );
