@@ -94,10 +94,16 @@ describe('messageText', () => {
     expect(shown).toContain(`${NextAttemptAt}, given up 2026-11-24T13:00:00.000Z`);
     const due = text({ WaitReason: 'its turn', NextAttemptAt: '2026-11-21T13:01:00.000Z' });
     expect(due).toContain('tried as soon as it can be, given up 2026-11-24T13:00:00.000Z');
-    const held = text({ Status: 'Held', WaitReason: 'held: the domain was removed', NextAttemptAt });
-    expect(held).toContain('Held: the domain was removed');
-    expect(held).toContain('given up 2026-11-24T13:00:00.000Z');
-    expect(held).not.toContain('next try');
+    for (const at of [null, NextAttemptAt]) {
+      const held = text({ Status: 'Held', WaitReason: 'held: wrong price', NextAttemptAt: at });
+      expect(held).toContain('Held: wrong price');
+      expect(held).toMatch(
+        /`postrider queue holds` says how to release it, given up 2026-11-24T13:00:00.000Z$/m,
+      );
+      expect(held).not.toContain('next try');
+    }
+    const unknown = text({ Status: 'Held', WaitReason: 'held by domain: it is not verified' });
+    expect(unknown).not.toContain('queue holds');
   });
 
   it('leaves the refusal of an earlier try out of a delivered recipient', () => {

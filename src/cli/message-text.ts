@@ -4,7 +4,7 @@
  */
 import type { MessageWithContents, TimelineEntry } from '../client/api-types.ts';
 import { listWord, wordsText } from '../model/status.ts';
-import { DEFERRED, withoutNoCode } from '../model/wait-reason.ts';
+import { DEFERRED, isDomainReason, withoutNoCode } from '../model/wait-reason.ts';
 import { type Screen, styled, wrapped } from './terminal.ts';
 import { waitText } from './wait-text.ts';
 
@@ -41,12 +41,12 @@ export function messageText(
         ? ''
         : waitText(r.WaitReason);
     const limit = `given up ${r.ExpiresAt}`;
-    // An operator ends a hold, so the time of the next attempt is not known.
+    // Whoever ends a hold decides when it is tried next.
     const next =
-      r.NextAttemptAt === null
-        ? ''
-        : r.Status === 'Held'
-          ? limit
+      r.Status === 'Held'
+        ? `${isDomainReason(r.WaitReason) ? '' : '`postrider queue holds` says how to release it, '}${limit}`
+        : r.NextAttemptAt === null
+          ? ''
           : Date.parse(r.NextAttemptAt) <= now
             ? `tried as soon as it can be, ${limit}`
             : `next try ${r.NextAttemptAt}, ${limit}`;

@@ -17,7 +17,7 @@ import { sleep, systemClock } from '../lib/clock.ts';
 import { LANES } from '../model/message.ts';
 import { EXISTING } from './api-client.ts';
 import { oneOf } from './arguments.ts';
-import type { CommandGroup, ContextCommand } from './command.ts';
+import type { CommandContext, CommandGroup, ContextCommand } from './command.ts';
 import { printPages } from './lists.ts';
 import { counted, table, UsageError } from './terminal.ts';
 import { holdsText, overridesText, relaysText, siteText, stateWord } from './traffic-text.ts';
@@ -103,10 +103,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
           Reason: options.reason,
           Until: until,
         });
-        ctx.print(
-          hold,
-          `${holdsText([hold])}\n\nRelease it with: ${ctx.command(`queue release ${hold.HoldID}`)}`,
-        );
+        ctx.print(hold, withRelease(ctx, [hold]));
       }, EXISTING);
     });
 
@@ -135,9 +132,15 @@ export function addTrafficCommands(queue: ContextCommand): void {
     .example('postrider queue holds')
     .runs((ctx) =>
       printPages<Page<Hold>>(ctx, '/queue/holds', ({ Items }) =>
-        Items.length === 0 ? 'Nothing is held back.' : holdsText(Items),
+        Items.length === 0 ? 'Nothing is held back.' : withRelease(ctx, Items),
       ),
     );
+}
+
+function withRelease(ctx: CommandContext, holds: readonly Hold[]): string {
+  const [it, more] = holds;
+  const one = more === undefined ? { which: 'it', id: it?.HoldID } : { which: 'one', id: 'ID' };
+  return `${holdsText(holds)}\n\nRelease ${one.which} with: ${ctx.command(`queue release ${one.id}`)}`;
 }
 
 export const overrideCommands: CommandGroup = (program) => {

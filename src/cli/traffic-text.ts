@@ -17,7 +17,8 @@ export function siteText(answer: Site): string {
   for (const { Reason, Count, Reply } of answer.Reasons)
     lines.push(`  ${Count} × ${waitText(Reason, Reply)}`);
   blocks.push(lines.join('\n'));
-  if (answer.Holds.length > 0) blocks.push(`Held:\n${holdsText(answer.Holds)}`);
+  if (answer.Holds.length > 0)
+    blocks.push(`Held, until \`postrider queue release ID\`:\n${holdsText(answer.Holds)}`);
   return blocks.join('\n\n');
 }
 
@@ -107,8 +108,9 @@ export function holdsText(holds: readonly Hold[]): string {
     hold.RecipientDomain ?? '*',
     hold.Site ?? '*',
     hold.Priority ?? '*',
+    hold.CreatedAt,
     hold.Until ?? 'you release it',
     hold.Reason,
   ]);
-  return table([['ID', 'FROM', 'TO', 'SITE', 'PRIORITY', 'UNTIL', 'WHY'], ...rows]);
+  return table([['ID', 'FROM', 'TO', 'SITE', 'PRIORITY', 'SINCE', 'UNTIL', 'WHY'], ...rows]);
 }

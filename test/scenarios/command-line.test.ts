@@ -828,6 +828,8 @@ describe('hints', () => {
     expect(nobody.stdout).toContain(`listed by: ${here} refusals ${where}\n`);
     const held = await command(['queue', 'hold', '--all', '--reason', 'x', ...data]);
     expect(held.stdout).toMatch(new RegExp(`Release it with: ${here} queue release [0-9a-f-]+ ${where}`));
+    const holds = await command(['queue', 'holds', ...data]);
+    expect(holds.stdout).toBe(held.stdout);
     const status = await command(['status', ...data]);
     expect([status.code, status.stdout]).toEqual([0, expect.stringContaining('warn  All mail is held: x.')]);
     expect(status.stdout).toMatch(new RegExp(`${here} queue release [0-9a-f-]+ ${where}`));
