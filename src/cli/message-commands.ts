@@ -6,6 +6,7 @@ import type {
   MessageSummary,
   MessageWithContents,
   RetryAnswer,
+  Suppression,
   TimelineEntry,
 } from '../client/api-types.ts';
 import type { Page } from '../client/many.ts';
@@ -14,10 +15,11 @@ import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
 import { EXISTING, everyItem, firstPage, queryOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.ts';
+import { quoted } from './called-as.ts';
 import type { CommandGroup } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
 import { messageText } from './message-text.ts';
-import { counted, printableLines, tableOf, UsageError } from './terminal.ts';
+import { counted, printable, printableLines, tableOf, UsageError } from './terminal.ts';
 
 type MessageFilters = {
   [name in 'status' | 'to' | 'recipientDomain' | 'from' | 'subject' | 'tag']?: string;
@@ -71,7 +73,17 @@ export const messageCommands: CommandGroup = (program) => {
         const none = isAboutSomebody
           ? `No messages. Mail that was not accepted is listed by: ${ctx.command('refusals')}`
           : 'No messages.';
-        ctx.print(Items, tableOf(head, rows, none));
+        // A request whose recipients are all on the list is refused, so no message tells of it.
+        const listed =
+          options.to === undefined
+            ? []
+            : (await api.call<Page<Suppression>>('GET', `/suppressions${queryOf({ Email: options.to })}`))
+                .Items;
+        const remarks = listed.map((one) => {
+          const remove = ctx.command(`suppress remove ${quoted(one.Email)} --domain ${one.Domain}`);
+          return `${suppressionLine(one)}. To take it off: ${remove}`;
+        });
+        ctx.print(Items, [tableOf(head, rows, none), ...remarks].join('\n\n'));
       }, EXISTING);
     });
 
@@ -163,6 +175,13 @@ export const messageCommands: CommandGroup = (program) => {
       }, EXISTING);
     });
 };
+
+/** What the suppression list of a sender domain says of an address. */
+function suppressionLine({ Email, Domain, Reason, CreatedAt, Note, Reply }: Suppression): string {
+  const why = Note === '' ? Reply : Note;
+  const since = `${Reason} since ${CreatedAt.slice(0, 10)}${why === '' ? '' : `: ${why}`}`;
+  return printable(`${Email} is on the suppression list of ${Domain} (${since})`);
+}
 
 interface SendOptions {
   from: string;

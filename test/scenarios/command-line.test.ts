@@ -826,6 +826,14 @@ describe('hints', () => {
     ]);
     const nobody = await command(['messages', '--to', 'nobody@example.net', ...data]);
     expect(nobody.stdout).toContain(`listed by: ${here} refusals ${where}\n`);
+    await command(['suppress', 'add', "o'neil@example.net", '--domain', 'hints.example', ...data]);
+    const listed = await command(['messages', '--to', "o'neil@example.net", ...data]);
+    expect(listed.stdout).toMatch(
+      /^o'neil@example.net is on the suppression list of hints.example \(Manual/m,
+    );
+    expect(listed.stdout).toContain(
+      `off: ${here} suppress remove 'o'\\''neil@example.net' --domain hints.example ${where}\n`,
+    );
     const held = await command(['queue', 'hold', '--all', '--reason', 'x', ...data]);
     expect(held.stdout).toMatch(new RegExp(`Release it with: ${here} queue release [0-9a-f-]+ ${where}`));
     const holds = await command(['queue', 'holds', ...data]);
