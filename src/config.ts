@@ -3,7 +3,7 @@
  * `postrider.json` in the data folder, then the default. Unknown keys and invalid values throw a `ConfigError` that
  * names the key, the value and the correction.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { type ListenAddress, meet, withoutUser } from './config/forms.ts';
@@ -245,7 +245,7 @@ function readFile(path: string, problems: string[]): JsonObject {
     if (code === 'ENOTDIR') problems.push(`${dirname(path)} is not a folder; ${choose}`);
     else if (code === 'EACCES')
       problems.push(
-        `${path}: permission denied; give it to the user that runs postrider (chown), run as the user that owns it, or ${choose}`,
+        `${existsSync(path) ? path : `the data folder ${dirname(path)}`}: permission denied; give it to the user that runs postrider (chown), run as the user that owns it, or ${choose}`,
       );
     else if (code !== 'ENOENT') problems.push(`${path}: ${(cause as Error).message}`);
     return {};
