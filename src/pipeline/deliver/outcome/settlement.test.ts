@@ -107,6 +107,17 @@ describe('settling', () => {
     const suspecting = createSettlementRules({ ...RULES, suspectsClock: () => true });
     const over = claimed({ attempts: 5, createdAt: T0 - HOUR, expiresAt: T0 });
     expect(suspecting.settle(over, deferred)).toMatchObject({ state: 'queued', dueAt: T0 - HOUR });
+    const giveUp = { tries: 2, afterMs: HOUR };
+    const long = claimed({
+      attempts: 5,
+      lastCategory: deferred.verdict.category,
+      firstDeferredAt: T0 - HOUR,
+    });
+    const ends = { ...deferred, verdict: { ...deferred.verdict, giveUp } };
+    expect(rules.settle(long, ends)).toMatchObject({ state: 'bounced' });
+    expect(suspecting.settle(long, ends)).toMatchObject({ state: 'queued' });
+    const atOnce = { ...deferred, verdict: { ...deferred.verdict, giveUp: { ...giveUp, afterMs: 0 } } };
+    expect(suspecting.settle(long, atOnce)).toMatchObject({ state: 'bounced' });
   });
 
   it('moves the last attempt up, then waits, and gives up at the expiry with the last answer', () => {

@@ -170,6 +170,7 @@ export function createSettlementRules({
   function isOver(delivery: ClaimedDelivery, verdict: Verdict, now: number, attempts: number): boolean {
     const { giveUp, category } = verdict;
     if (giveUp === null || attempts < giveUp.tries) return false;
+    if (giveUp.afterMs > 0 && suspectsClock()) return false;
     const since = delivery.lastCategory === category ? (delivery.firstDeferredAt ?? now) : now;
     return now - since >= giveUp.afterMs;
   }
