@@ -67,6 +67,8 @@ const ANSWER_MS = 5_000;
 
 /** For commands that use what a server has stored: they refuse a folder that does not exist instead of creating it. */
 export const EXISTING = { existing: true } as const;
+/** For commands about mail that waits. */
+export const WAITING = { ...EXISTING, waits: true } as const;
 
 /** A request's query, with its question mark; empty where nothing was given. */
 export function queryOf(given: Readonly<Record<string, string | number | undefined>>): string {
@@ -153,6 +155,8 @@ export async function runningApi(
 export interface ApiOptions {
   /** A folder that holds no store is refused: looking must not make one where the name was mistyped. */
   existing?: boolean;
+  /** It shows mail that waits, or changes when it goes: without a server that says so, as nothing goes. */
+  waits?: boolean;
   /** What a temporary server does. */
   roles?: string;
   /** What the user typed for the field that a JSON Pointer names. */
@@ -189,7 +193,7 @@ export async function openApi(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
   version: string,
-  { existing = false, roles = 'http', typed = dotted, exact = false }: ApiOptions = {},
+  { existing = false, waits = false, roles = 'http', typed = dotted, exact = false }: ApiOptions = {},
 ): Promise<Api> {
   const mode: Mode = 'serve';
   const words: Wording = { command: (words) => commandLine(terminal, flags, words), typed, exact };
@@ -244,6 +248,7 @@ export async function openApi(
     await server.stop(SHORT_DRAIN_MS);
     throw cause;
   });
+  if (waits) terminal.stderr.write(`No server runs on ${config.data}: nothing is sent until one runs.\n`);
   return { ...client(server.localUrl, server.adminToken, config.data, words), close };
 }
 

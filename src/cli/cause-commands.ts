@@ -4,7 +4,7 @@
  */
 import type { Cause, ResendAnswer } from '../client/api-types.ts';
 import type { Page } from '../client/many.ts';
-import { EXISTING, portionsOf, queryOf } from './api-client.ts';
+import { portionsOf, queryOf, WAITING } from './api-client.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
 import { printPages } from './lists.ts';
 import { withProgress } from './progress.ts';
@@ -55,7 +55,7 @@ export const causeCommands: CommandGroup = (program) => {
           sum,
           `${sum.Queued} queued again; left out: ${Suppressed} suppressed, ${ContentGone} without content, ${Moved} changed meanwhile.${opened}`,
         );
-      }, EXISTING);
+      }, WAITING);
     });
 };
 

@@ -61,8 +61,9 @@ export class ContextCommand extends Command {
   /** As `runs`, for a command that only asks the API. It makes no new data folder. */
   asks<Given extends unknown[]>(
     work: (ctx: CommandContext, api: Api, ...given: Given) => Promise<void>,
+    options: ApiOptions = EXISTING,
   ): this {
-    return this.runs<Given>((ctx, ...given) => ctx.withApi((api) => work(ctx, api, ...given), EXISTING));
+    return this.runs<Given>((ctx, ...given) => ctx.withApi((api) => work(ctx, api, ...given), options));
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Person, Token } from '../client/api-types.ts';
 import type { Page } from '../client/many.ts';
-import { type Api, EXISTING, everyItem, everyPage } from './api-client.ts';
+import { type Api, EXISTING, everyItem, everyPage, WAITING } from './api-client.ts';
 import type { CommandContext } from './command.ts';
 import { tableOf } from './terminal.ts';
 
@@ -63,5 +63,5 @@ export function printPages<Answer extends Page<unknown>>(
   return ctx.withApi(async (api) => {
     const answer = await everyPage<Answer>(api, path);
     ctx.print(answer, textOf(answer));
-  }, EXISTING);
+  }, WAITING);
 }

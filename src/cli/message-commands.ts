@@ -13,7 +13,7 @@ import type { Page } from '../client/many.ts';
 import { systemClock } from '../lib/clock.ts';
 import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
-import { EXISTING, everyItem, firstPage, queryOf } from './api-client.ts';
+import { everyItem, firstPage, queryOf, WAITING } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.ts';
 import { quoted } from './called-as.ts';
 import type { CommandGroup } from './command.ts';
@@ -84,7 +84,7 @@ export const messageCommands: CommandGroup = (program) => {
           return `${suppressionLine(one)}. To take it off: ${remove}`;
         });
         ctx.print(Items, [tableOf(head, rows, none), ...remarks].join('\n\n'));
-      }, EXISTING);
+      }, WAITING);
     });
 
   program
@@ -109,7 +109,7 @@ export const messageCommands: CommandGroup = (program) => {
           { ...message, Events: events },
           ctx.asTyped(messageText(ctx.terminal.stdout, message, events, systemClock.now())),
         );
-      }, EXISTING);
+      }, WAITING);
     });
 
   program
@@ -133,7 +133,7 @@ export const messageCommands: CommandGroup = (program) => {
       const opened = Opened === 0 ? '' : '\nIts path was closed and is tried now.';
       const closed = Closed.map((path) => `\nIt waits for its path: ${path.Reason}`).join('');
       ctx.print(body, `${counted(Queued, 'recipient')} queued again.${opened}${closed}`);
-    });
+    }, WAITING);
 
   program
     .command('send')
@@ -167,12 +167,7 @@ export const messageCommands: CommandGroup = (program) => {
         const headers = key === undefined ? {} : { 'idempotency-key': key };
         const body = await api.call<{ MessageID: string }>('POST', '/email', request, headers);
         ctx.print(body, body.MessageID);
-        if (api.alone !== null) {
-          ctx.terminal.stderr.write(
-            `No server runs on ${api.alone}: the message is stored and waits until one runs.\n`,
-          );
-        }
-      }, EXISTING);
+      }, WAITING);
     });
 };
 

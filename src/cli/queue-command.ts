@@ -1,6 +1,6 @@
 /** `queue`: what waits, by site and age, and why. */
 import type { Queue, QueueAnswer } from '../client/api-types.ts';
-import { queryOf } from './api-client.ts';
+import { queryOf, WAITING } from './api-client.ts';
 import type { CommandGroup } from './command.ts';
 import { SAME_WITH_JSON, table, withWhole } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';
@@ -20,7 +20,7 @@ export const queueCommand: CommandGroup = (program) => {
     .asks(async (ctx, api, { domain }: { domain?: string }) => {
       const answer = await api.call<QueueAnswer>('GET', `/queue${queryOf({ Domain: domain })}`);
       ctx.print(answer, ctx.asTyped(withWhole(queueText(answer), SAME_WITH_JSON)));
-    });
+    }, WAITING);
   addTrafficCommands(queue);
 };
 

@@ -15,7 +15,7 @@ import type { Page } from '../client/many.ts';
 import { parseDuration } from '../config/forms.ts';
 import { sleep, systemClock } from '../lib/clock.ts';
 import { LANES } from '../model/message.ts';
-import { EXISTING } from './api-client.ts';
+import { EXISTING, WAITING } from './api-client.ts';
 import { oneOf } from './arguments.ts';
 import type { CommandContext, CommandGroup, ContextCommand } from './command.ts';
 import { printPages } from './lists.ts';
@@ -49,7 +49,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
       await ctx.withApi(async (api) => {
         const body = await api.call<Site>('GET', `/queue/paths/${encodeURIComponent(site)}`);
         ctx.print(body, ctx.asTyped(siteText(body)));
-      }, EXISTING);
+      }, WAITING);
     });
 
   queue
@@ -78,7 +78,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
           '\n',
         ),
       );
-    });
+    }, WAITING);
 
   matching(queue.command('hold'), 'all mail')
     .description('hold mail until you release it; held mail can expire like other mail')
@@ -123,7 +123,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
         const body = await api.call<ReleaseAnswer>('POST', '/queue/release', { ...match, HoldID: id });
         const { Released } = body;
         ctx.print(body, `Released ${counted(Released, 'hold')}.`);
-      }, EXISTING);
+      }, WAITING);
     });
 
   queue

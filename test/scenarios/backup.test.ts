@@ -113,6 +113,10 @@ it('works without a server, and refuses what was altered, cut off or is no backu
     1,
     expect.stringMatching(/^FAIL {2}No server runs on .*: nothing is accepted or sent here/),
   ]);
+  for (const shown of [['messages'], ['queue'], ['causes']]) {
+    const { stderr } = await command([...shown, '--data', folder]);
+    expect(stderr).toBe(`No server runs on ${folder}: nothing is sent until one runs.\n`);
+  }
   const whole = await readFile(file);
   const refusal = async (bytes: Uint8Array) => {
     const bad = join(await temporaryFolder(scope), 'bad');
