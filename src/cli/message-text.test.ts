@@ -106,6 +106,14 @@ describe('messageText', () => {
     expect(unknown).not.toContain('queue holds');
   });
 
+  it('says what an end that looks good leaves open', () => {
+    expect(text({ Status: 'Delivered' })).toContain('  Delivered: the next server took it. ');
+    const captured = text({ Status: 'Delivered', Route: 'sandbox' });
+    expect(captured).toContain('  Captured: this server kept it and sent nothing. ');
+    expect(captured).not.toContain('took it');
+    expect(text({ Status: 'Bounced' })).not.toContain('took it');
+  });
+
   it('leaves the refusal of an earlier try out of a delivered recipient', () => {
     const LastResponse = '451 4.7.1 try again later';
     expect(text({ Status: 'Delivered', LastSmtpCode: 451, LastResponse })).not.toContain('451');

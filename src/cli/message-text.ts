@@ -10,6 +10,13 @@ import { waitText } from './wait-text.ts';
 
 const MAX_ADDRESS_COLUMN = 40;
 
+/** What an end that looks good leaves open, once for all recipients. */
+const REMARKS: { readonly [Word in ReturnType<typeof listWord>]?: string } = {
+  Delivered:
+    'Delivered: the next server took it. Who does not find it in the mailbox or as spam asks the administrator of that server, with its reply and the time.',
+  Captured: 'Captured: this server kept it and sent nothing. See: `postrider sandbox list`',
+};
+
 export type ShownMessage = Pick<
   MessageWithContents,
   'MessageID' | 'Subject' | 'RecipientStatuses' | 'Size' | 'CreatedAt' | 'From' | 'Recipients'
@@ -52,6 +59,8 @@ export function messageText(
             : `next try ${r.NextAttemptAt}, ${limit}`;
     return [first, ...[said, waits, next].filter((text) => text !== '').map((text) => detail(6, text))];
   });
+  const words = new Set(message.Recipients.map(listWord));
+  const remarks = [...words].flatMap((word) => REMARKS[word] ?? []).map((text) => detail(2, text));
   const timeline = events.flatMap((event) => {
     const lines = [`  ${event.At}  ${event.Event.padEnd(12)}  ${event.Recipient ?? ''}`.trimEnd()];
     const add = (label: string, value: string): void => {
@@ -70,7 +79,7 @@ export function messageText(
     for (const line of (event.Conversation ?? '').split('\n')) if (line !== '') lines.push(`        ${line}`);
     return lines;
   });
-  return [...head, '', 'Recipients', ...recipients, '', 'Timeline', ...timeline].join('\n');
+  return [...head, '', 'Recipients', ...recipients, ...remarks, '', 'Timeline', ...timeline].join('\n');
 
   function detail(indent: number, text: string): string {
     return `${' '.repeat(indent)}${wrapped(stdout, indent, text)}`;
