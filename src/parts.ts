@@ -129,6 +129,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
     {
       ...{ ...base, http: network.http, sealer, node, log: logs },
       nodes,
+      suspectsClock: clockWatch.isSuspect,
     },
     config,
   );

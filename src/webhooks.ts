@@ -39,6 +39,7 @@ export function createWebhooks(
     registry: Registry;
     /** Nodes that make calls. */
     nodes(): number;
+    suspectsClock(): boolean;
   },
   config: Config,
 ): WebhookParts {

@@ -33,7 +33,11 @@ const WEBHOOK: Webhook = {
 };
 
 /** What one more try means for a call of the webhook. */
-function settled(webhook: Partial<Webhook>, result: Partial<TryResult>, mayDisable = true) {
+function settled(
+  webhook: Partial<Webhook>,
+  result: Partial<TryResult>,
+  { mayDisable = true, isSuspect = false } = {},
+) {
   const call: ClaimedCall = {
     id: 1,
     epoch: 1,
@@ -58,7 +62,7 @@ function settled(webhook: Partial<Webhook>, result: Partial<TryResult>, mayDisab
     ...result,
   };
   return settleTry(
-    { clock: createVirtualClock(NOW), random: createSystemRandom() },
+    { clock: createVirtualClock(NOW), random: createSystemRandom(), suspectsClock: () => isSuspect },
     { call, result: failed, delaysMs: [10_000, 20_000], mayDisable },
   );
 }
@@ -84,6 +88,9 @@ describe('a failed try', () => {
 
   it('switches off what has failed for five days, and at least ten times', () => {
     expect(settled(fiveDays, {}).disable?.reason).toBe('Failures');
+    // Just after the clock went forward nobody knows how long it was.
+    expect(settled(fiveDays, {}, { isSuspect: true }).disable).toBeUndefined();
+    expect(settled({}, { status: 410 }, { isSuspect: true }).disable?.reason).toBe('Gone');
     expect(settled({ ...fiveDays, failedTries: 8 }, {}).disable).toBeUndefined();
     expect(settled({ ...fiveDays, failingSince: NOW - 5 * 24 * HOUR + 1 }, {}).disable).toBeUndefined();
   });
@@ -101,6 +108,6 @@ describe('a failed try', () => {
 
   it('does not switch off what is off, or what this process has switched off already', () => {
     expect(settled({ ...fiveDays, status: 'Disabled' }, {}).disable).toBeUndefined();
-    expect(settled(fiveDays, {}, false).disable).toBeUndefined();
+    expect(settled(fiveDays, {}, { mayDisable: false }).disable).toBeUndefined();
   });
 });

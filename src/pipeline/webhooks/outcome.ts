@@ -43,7 +43,7 @@ const BLOCKED_FOR_MS = 3_600_000;
  * calls which end together cause one event.
  */
 export function settleTry(
-  deps: { clock: Clock; random: Random },
+  deps: { clock: Clock; random: Random; suspectsClock?: () => boolean },
   params: {
     call: ClaimedCall;
     result: TryResult;
@@ -74,7 +74,8 @@ export function settleTry(
   settlement.state = delay === null ? 'failed' : 'pending';
   if (delay !== null) settlement.dueAt = now + delay;
 
-  const reason = params.mayDisable ? disableReason(call.webhook, result, now) : null;
+  const isSuspect = deps.suspectsClock?.() ?? false;
+  const reason = params.mayDisable ? disableReason(call.webhook, result, now, isSuspect) : null;
   if (reason !== null) {
     settlement.disable = {
       reason,
@@ -114,11 +115,17 @@ export function isSuccess(result: TryResult): boolean {
 
 /**
  * Why this failed try switches the webhook off, or null. The third condition of the five-day rule, a failed try within
- * the last day, always holds here: this is one.
+ * the last day, always holds here: this is one. `isSuspect`: how long it has failed is not known.
  */
-function disableReason(webhook: Webhook, result: TryResult, now: number): DisabledReason | null {
+function disableReason(
+  webhook: Webhook,
+  result: TryResult,
+  now: number,
+  isSuspect: boolean,
+): DisabledReason | null {
   if (webhook.status === 'Disabled') return null;
   if (result.status === 410) return 'Gone';
+  if (isSuspect) return null;
   const failingForMs = webhook.failingSince === null ? 0 : now - webhook.failingSince;
   const blockedTries = result.kind === 'blocked' ? webhook.blockedTries + 1 : 0;
   if (blockedTries >= MAX_BLOCKED_TRIES && failingForMs >= BLOCKED_FOR_MS) return 'Blocked';

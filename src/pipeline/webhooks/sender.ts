@@ -63,6 +63,8 @@ export function createWebhookSender(
     node: NodeLease;
     log: Loggers;
     metrics: WebhookMetrics;
+    /** Whether the clock was set forward just now; then no webhook is switched off for how long it has failed. */
+    suspectsClock?: () => boolean;
   },
   options: WebhookSenderOptions = {},
 ): WebhookSender {

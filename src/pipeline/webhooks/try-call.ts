@@ -33,6 +33,7 @@ export function createTryCall(
     log: Loggers;
     metrics: WebhookMetrics;
     line: Pick<CallLine, 'isOn' | 'ended'>;
+    suspectsClock?: () => boolean;
   },
   options: { delaysMs: readonly number[]; allowHttp: AllowHttp },
 ): TryCall {
