@@ -13,6 +13,7 @@ import type { Page } from '../client/many.ts';
 import { systemClock } from '../lib/clock.ts';
 import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
+import { REMOVABLE_IF } from '../model/suppression.ts';
 import { everyItem, firstPage, queryOf, WAITING } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.ts';
 import { quoted } from './called-as.ts';
@@ -81,7 +82,7 @@ export const messageCommands: CommandGroup = (program) => {
                 .Items;
         const remarks = listed.map((one) => {
           const remove = ctx.command(`suppress remove ${quoted(one.Email)} --domain ${one.Domain}`);
-          return `${suppressionLine(one)}. To take it off: ${remove}`;
+          return `${suppressionLine(one)}. ${REMOVABLE_IF[one.Reason]}: ${remove}`;
         });
         ctx.print(Items, [tableOf(head, rows, none), ...remarks].join('\n\n'));
       }, WAITING);

@@ -14,6 +14,16 @@ export const SUPPRESSION_REASONS = [
 ] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
+/** When an address may be taken off the list, by what put it there. */
+export const REMOVABLE_IF: Readonly<Record<SuppressionReason, string>> = {
+  Bounce: 'If it takes mail again',
+  Inactive: 'If it takes mail again',
+  SoftBounces: 'If it takes mail again',
+  Complaint: 'Only if the recipient asks for mail again',
+  Unsubscribe: 'Only if the recipient asks for mail again',
+  Manual: 'To send to it again',
+};
+
 export interface Suppression {
   /** Increases with every new entry; the cursor of lists. */
   id: number;

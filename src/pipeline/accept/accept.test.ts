@@ -248,6 +248,15 @@ describe('suppressed recipients', () => {
       'all-recipients-suppressed',
     ]);
     expect(await world.stored()).toHaveLength(1);
+    const complained = { ...gone, address: 'angry@example.net', reason: 'Complaint' } as const;
+    await world.store.addSuppressions({
+      domain: 'example.com',
+      entries: [complained],
+      now: world.clock.now(),
+    });
+    await expect(world.accept(submission(['angry@example.net']))).rejects.toThrow(
+      /Only if the recipient asks for mail again: postrider suppress remove angry@example\.net /,
+    );
   });
 });
 

@@ -17,7 +17,7 @@ import type { DomainSettings } from '../../model/domain.ts';
 import type { MessageId } from '../../model/message.ts';
 import { offersUnsubscribe, type PersonalOptions, respectsOptOuts } from '../../model/personal.ts';
 import { type Caller, sendingCaller } from '../../model/submission.ts';
-import type { Suppression } from '../../model/suppression.ts';
+import { REMOVABLE_IF, type Suppression } from '../../model/suppression.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
 import { StoreUnavailable } from '../../store/store.ts';
@@ -239,7 +239,7 @@ export function createAcceptance(
       const example =
         first === undefined
           ? ''
-          : `; ${first[0]}: ${suppressionText(first[1])}. If it takes mail again: postrider suppress remove ${first[0]} --domain ${message.domain}`;
+          : `; ${first[0]}: ${suppressionText(first[1])}. ${REMOVABLE_IF[first[1].reason]}: postrider suppress remove ${first[0]} --domain ${message.domain}`;
       throw new AppError('all-recipients-suppressed', {
         message: `Every recipient is on the suppression list${example}`,
       });
