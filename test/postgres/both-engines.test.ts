@@ -595,12 +595,26 @@ async function play(seed: number, stores: readonly [Store, Store]): Promise<void
         return events.toSorted((a, b) => (a.id < b.id ? -1 : 1));
       });
     else {
-      await both(`findEvents ${JSON.stringify(filter)} ${limit}`, EVENT_KINDS, (store) =>
-        store.findEvents({ ...filter, limit }),
-      );
-      await both(`countEvents ${JSON.stringify(filter)}`, EVENT_KINDS, (store) =>
-        store.countEvents({ ...filter, upTo: limit }),
-      );
+      // How far one look for a recipient or for duplicates goes is each engine's own.
+      const goesOn = 'recipient' in filter || 'possibleDuplicate' in filter;
+      await both(`findEvents ${JSON.stringify(filter)} ${limit}`, EVENT_KINDS, async (store) => {
+        let page = await store.findEvents({ ...filter, limit });
+        const events = [...page.events];
+        while (goesOn && page.next !== null) {
+          page = await store.findEvents({ ...filter, limit, from: page.next });
+          events.push(...page.events);
+        }
+        return { events, next: page.next };
+      });
+      await both(`countEvents ${JSON.stringify(filter)}`, EVENT_KINDS, async (store) => {
+        let page = await store.countEvents({ ...filter, upTo: limit });
+        let { count } = page;
+        while (goesOn && page.next !== null) {
+          page = await store.countEvents({ ...filter, upTo: limit, from: page.next });
+          count += page.count;
+        }
+        return { count, next: page.next };
+      });
     }
     const groupBy = dice.pick([
       null,
