@@ -215,7 +215,7 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await until('the address says it', () => new URL(page.url()).searchParams.get('q') === 'since:24h');
     await page.getByRole('searchbox', { name: 'Search messages' }).fill('status:lost');
     await page.getByText('status:lost is not known').waitFor();
-    // What is typed until Enter is one step back, each choice is one.
+    // All typing until Enter is one step, and each choice is one.
     await page.getByRole('searchbox', { name: 'Search messages' }).fill('status:none');
     await page.getByText('status:none is not known').waitFor();
     const asked = () => new URL(page.url()).searchParams.get('q');
@@ -229,6 +229,12 @@ describe.skipIf(!hasBrowser)('the messages', () => {
       .toBe('since:24h');
     // Typed on after going back: the step that was gone to stays.
     await page.getByRole('searchbox', { name: 'Search messages' }).fill('walk');
+    // Leaving the field ends the step, also before typing has rested.
+    await page.keyboard.press('Tab');
+    await expect.poll(asked).toBe('walk');
+    await page.getByRole('searchbox', { name: 'Search messages' }).fill('drive');
+    await expect.poll(asked).toBe('drive');
+    await page.goBack();
     await expect.poll(asked).toBe('walk');
     await page.goBack();
     await expect.poll(asked).toBe('since:24h');

@@ -1,6 +1,7 @@
 /**
- * What a list is searched by: told once nobody types for a moment, and as it changes elsewhere. In the history of the browser
- * what is chosen is a step of its own, and what is typed until Enter, or until the field is left, is one.
+ * The field in which words to search a list for are typed. They take effect 250 ms after the last key, and follow the address of
+ * the page. In the history of the browser, each choice is one step, and all typing until Enter, or until the field loses the
+ * focus, is one step.
  */
 
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -9,13 +10,13 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { useKeys } from './use-keys.ts';
 
 const TYPING_MS = 250;
-/** An address of the page that holds more is refused by servers and proxies. */
+/** Servers and proxies refuse longer addresses. */
 export const MAX_WORDS_CHARS = 1_000;
 
-/** `goesOn`: what was told last is typed on, so that it takes the place of that in the history. */
+/** `goesOn`: typing continues, so the words replace the last step of the history. */
 type OnWords = (words: string, goesOn?: boolean) => void;
 
-/** `/` goes there, Esc leaves it. `onEnter`: what Enter does with what was found. */
+/** `/` moves the focus to it, Esc away from it. `onEnter` is called once the list shows what Enter searched for. */
 export function SearchBox({
   words,
   label,
@@ -38,6 +39,10 @@ export function SearchBox({
   const entered = useRef(onEnter);
   const [isEntered, setEntered] = useState(false);
   entered.current = onEnter;
+  const finish = (): void => {
+    if (typed !== words) tell(typed);
+    typing.end();
+  };
   useKeys({ '/': () => box.current?.focus() });
   useEffect(() => setTyped(words), [words]);
   useEffect(() => {
@@ -60,14 +65,13 @@ export function SearchBox({
         aria-keyshortcuts="/"
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
-        onBlur={typing.end}
+        onBlur={finish}
         placeholder={placeholder}
         aria-label={label}
         aria-invalid={isWrong}
         onKeyDown={({ key, currentTarget }) => {
           if (key === 'Enter') {
-            if (typed !== words) tell(typed);
-            typing.end();
+            finish();
             setEntered(true);
           }
           if (key === 'Escape') currentTarget.blur();
@@ -78,14 +82,14 @@ export function SearchBox({
   );
 }
 
-/** What is typed in a field, told as steps of the history: it goes on while the address says what the field told last. */
+/** Typing in a field as steps of the history. It continues the last step as long as the address still says what was typed last. */
 export function useTyping(words: string, onWords: OnWords) {
   const told = useRef<string | null>(null);
   const now = useRef({ words, onWords });
   now.current = { words, onWords };
   const tell = useCallback((next: string) => {
-    const goesOn = told.current === now.current.words;
-    told.current = next;
+    const goesOn = told.current === now.current.words.trim();
+    told.current = next.trim();
     now.current.onWords(next, goesOn);
   }, []);
   const end = useCallback(() => {
@@ -94,7 +98,7 @@ export function useTyping(words: string, onWords: OnWords) {
   return { tell, end };
 }
 
-/** What the list of a place is searched by, as its address says it, for `SearchBox`. */
+/** The words of a `SearchBox`, kept as `q` in the address of the page. */
 export function useSearchBox(
   from: '/domains' | '/suppressions' | '/templates' | '/access' | '/webhooks' | '/queue' | '/system',
 ) {

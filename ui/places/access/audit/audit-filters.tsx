@@ -44,7 +44,7 @@ export function AuditFilters() {
   );
 }
 
-/** Each figure that is typed is a day: `0002`, `0020`, `0202` on the way to 2026. */
+/** While a year is typed, each digit makes another date (`0002`, `0020`, `0202`, `2026`): all of them are one step of the history. */
 function DayField(props: { name: string; day: string; onDay(day: string, goesOn?: boolean): void }) {
   const { name, day, onDay } = props;
   const typing = useTyping(day, onDay);
