@@ -35,7 +35,7 @@ export function takeLostFocus(element: HTMLElement | null): void {
 /** A form is not submitted either. */
 const BUSY = { 'aria-disabled': true, onClick: (event: MouseEvent) => event.preventDefault() };
 
-/** The second press of a double click does nothing: where the first took a row away, it would meet the button of the next. */
+/** Ignores the second click of a double click: if the first removed a row, the second would hit the button of the next row. */
 function pressed(onClick: ComponentProps<'button'>['onClick']) {
   return (event: MouseEvent<HTMLButtonElement>): void => {
     if (event.detail === 2) event.preventDefault();

@@ -4,11 +4,9 @@
  */
 import { useMutation } from '@tanstack/react-query';
 import { X } from 'lucide-react';
-import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { FormError } from './field.tsx';
-
-const DOUBLE_CLICK_MS = 500;
 
 /** What somebody types in or chooses from. */
 const FIELD = 'input:not([type=checkbox]):enabled, select:enabled, textarea:enabled';
@@ -92,18 +90,11 @@ export function DialogForm({
   /** Left out: there is no button for it. */
   onCancel?(): void;
 }) {
-  const lastAt = useRef(Number.NEGATIVE_INFINITY);
-  useEffect(() => {
-    if (running.error !== null) lastAt.current = Number.NEGATIVE_INFINITY;
-  }, [running.error]);
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        // The second press of a double click comes before the button shows that it is busy.
-        const isAgain = event.timeStamp - lastAt.current < DOUBLE_CLICK_MS;
-        lastAt.current = event.timeStamp;
-        if (!isAgain) onSubmit(new FormData(event.currentTarget));
+        onSubmit(new FormData(event.currentTarget));
       }}
       className="grid gap-4"
     >
