@@ -51,6 +51,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     const { page } = await openPage(browser, { viewport: { width: 1280, height: 300 } });
     await page.goto(`${url}/overview`);
     await page.getByText('This server captures all mail: nothing was sent').waitFor();
+    await page.getByRole('columnheader', { name: 'Captured' }).waitFor();
     await page.keyboard.press('PageDown');
     await expect
       .poll(() => page.evaluate<number>(`document.querySelector('main > div').scrollTop`))

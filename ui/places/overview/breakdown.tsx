@@ -15,14 +15,15 @@ type Row = StatsAnswer['Items'][number];
 export type Kind = 'Accepted' | 'Delivered' | 'Bounced' | 'Failed' | 'Complained' | 'Unsubscribed';
 
 /**
- * `of`: what the groups are. `kinds`: what is counted, in this order. `name`, `count`: what leads further; without them it is
- * text.
+ * `of`: what the groups are. `kinds`: what is counted, in this order. `delivered`: what the column of deliveries is
+ * called. `name`, `count`: what leads further; without them it is text.
  */
 export function Breakdown({
   answer,
   label,
   of,
   kinds,
+  delivered = 'Delivered',
   name = (group) => <bdi>{group}</bdi>,
   count = (_row, _kind, text) => text,
 }: {
@@ -30,6 +31,7 @@ export function Breakdown({
   label: string;
   of: string;
   kinds: readonly [Kind, ...Kind[]];
+  delivered?: string;
   name?(group: string): ReactNode;
   count?(row: Row, kind: Kind, text: string): ReactNode;
 }) {
@@ -38,7 +40,7 @@ export function Breakdown({
   if (rows.length === 0) return <p className="text-soft">Nothing was sent in this time.</p>;
   const [first, ...others] = kinds.map(
     (kind): Column<Row> => ({
-      name: kind,
+      name: kind === 'Delivered' ? delivered : kind,
       width: 'w-28',
       isNumber: true,
       cell(row) {

@@ -50,7 +50,7 @@ const SHOWN = [
   },
 ] as const;
 
-/** What is counted as delivered where all mail is captured. */
+/** Where all mail is captured, captured mail is counted as delivered. */
 const CAPTURED = { name: 'Captured', fill: 'fill-kept', words: 'status:captured' } as const;
 
 /** `domain`: of the only sender domain that is counted. `captures`: nothing leaves the server. */
@@ -82,7 +82,7 @@ export function Figures({
   );
   if (all.data === undefined)
     return (
-      // As high as what comes, about: the page stays where it was scrolled to as another range is chosen.
+      // About as high as the charts, so that choosing another range does not scroll the page.
       <div className="min-h-screen">
         <NotYet error={all.error} onAgain={all.again} />
       </div>
@@ -110,7 +110,7 @@ export function Figures({
     <div className="grid grid-cols-1 gap-6">
       <Charts stats={all.data.stats} range={range} domain={domain} captures={captures} />
       <Before now={all.data.stats} before={before.data?.stats} range={range} />
-      {times.data !== undefined && <DeliveryTimes stats={times.data.stats} />}
+      {times.data !== undefined && <DeliveryTimes stats={times.data.stats} captures={captures} />}
       <Section
         title="Receiving providers"
         aside="counted when it happened; the lists go by when the mail was accepted"
@@ -120,6 +120,7 @@ export function Figures({
           label="Receiving providers"
           of="Provider or domain"
           kinds={['Delivered', 'Bounced', 'Failed', 'Complained', 'Unsubscribed']}
+          {...(captures ? { delivered: CAPTURED.name } : {})}
           count={({ Group, IsProvider }, kind, text) =>
             // The mail to a provider of many domains cannot be searched for; what was given up neither, as above.
             !IsProvider && (kind === 'Delivered' || kind === 'Bounced')
@@ -129,7 +130,7 @@ export function Figures({
                     `@${Group}`,
                   ),
                   text,
-                  `${kind} to ${Group}: ${text}`,
+                  `${kind === 'Delivered' && captures ? CAPTURED.name : kind} to ${Group}: ${text}`,
                 )
               : text
           }
@@ -185,7 +186,7 @@ export function Figures({
 
 const ofDomain = (domain: string | undefined) => (domain === undefined ? [] : [`domain:${domain}`]);
 
-/** How it was in the period before, where something was sent in it. */
+/** Compares with the period before. Shows nothing if no mail was accepted in that. */
 function Before({
   now,
   before,
@@ -203,7 +204,7 @@ function Before({
   return (
     <p className="text-soft">
       {is === undefined ? (
-        `${accepted.toLocaleString()} were accepted in ${range.before}.`
+        `Accepted in ${range.before}: ${accepted.toLocaleString()}.`
       ) : (
         <>
           <Strong>{count.toLocaleString()}</Strong> accepted, {comparison(count, accepted)} in {range.before}{' '}
@@ -213,7 +214,7 @@ function Before({
       {is?.Rates.Bounced != null && was.Rates.Bounced !== null && (
         <>
           {' '}
-          <Strong>{percent(is.Rates.Bounced)}</Strong> bounced, before {percent(was.Rates.Bounced)}.
+          <Strong>{percent(is.Rates.Bounced)}</Strong> bounced, compared with {percent(was.Rates.Bounced)}.
         </>
       )}
     </p>
@@ -224,14 +225,14 @@ function Strong({ children }: { children: ReactNode }) {
   return <span className="font-semibold text-ink tabular-nums">{children}</span>;
 }
 
-function DeliveryTimes({ stats }: { stats: StatsAnswer }) {
+function DeliveryTimes({ stats, captures }: { stats: StatsAnswer; captures: boolean }) {
   const half = secondsFor(0.5, stats);
   const most = secondsFor(0.99, stats);
   if (half === null || most === null) return null;
   return (
     <p className="text-soft">
-      Of what was delivered, half took <Duration seconds={half} />, and {percent(0.99)} took{' '}
-      <Duration seconds={most} />.
+      Of what was {captures ? 'captured' : 'delivered'}, half took <Duration seconds={half} />, and{' '}
+      {percent(0.99)} took <Duration seconds={most} />.
     </p>
   );
 }

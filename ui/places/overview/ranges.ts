@@ -57,7 +57,7 @@ export function queryOf({ ms, barMs, interval }: Range, now: number): Query {
   return { From: new Date(to - ms).toISOString(), To: new Date(to).toISOString(), Interval: interval };
 }
 
-/** The same span of time before, up to the same moment in it as now, in whole hours. */
+/** The period of the same length before it, up to the hour that now is in this one. */
 export function beforeOf(range: Range, now: number): Query {
   const { From } = queryOf(range, now);
   return {
@@ -102,11 +102,15 @@ export function percent(share: number): string {
   return (share < 0.01 ? SMALL_PERCENT : PERCENT).format(share);
 }
 
-/** How `count` compares with `before`, which is not 0: `8% more than`. Hours are counted whole: a hundredth says nothing. */
+/**
+ * How `count` compares with `before`, which is not 0: `8% more than`. Both are counted in whole hours, so a difference of 1% means
+ * nothing. Only 0 is `100% fewer`.
+ */
 export function comparison(count: number, before: number): string {
   const ratio = count / before;
   if (Math.abs(ratio - 1) < 0.015) return 'about as many as';
   if (ratio >= 2) return `${ratio.toLocaleString(undefined, { maximumFractionDigits: 1 })} times as many as`;
-  const change = Math.abs(ratio - 1).toLocaleString(undefined, { style: 'percent' });
-  return `${change} ${ratio > 1 ? 'more' : 'fewer'} than`;
+  const change = count === 0 ? 1 : Math.min(0.99, Math.abs(ratio - 1));
+  const percents = change.toLocaleString(undefined, { style: 'percent' });
+  return `${percents} ${ratio > 1 ? 'more' : 'fewer'} than`;
 }
