@@ -1,4 +1,4 @@
-/** A sentence of the server: what stands in backticks as code, a URL that would fill lines on one, whole for who points at it. */
+/** A sentence of the server. Text in backticks is shown as code. A long URL is cut to one line; pointing at it shows all of it. */
 export function Sentence({ text }: { text: string }) {
   return text.split('`').map((part, place) =>
     place % 2 === 0 ? (
@@ -10,7 +10,7 @@ export function Sentence({ text }: { text: string }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: a part is its place
             key={at}
             title={words}
-            className="inline-block max-w-96 truncate align-bottom print:whitespace-normal"
+            className="inline-block max-w-[min(24rem,60vw)] truncate align-bottom print:whitespace-normal"
           >
             {words}
           </bdi>
@@ -25,5 +25,5 @@ export function Sentence({ text }: { text: string }) {
   );
 }
 
-/** Without what belongs to the sentence behind it. */
+/** Without the punctuation of the sentence after it. */
 const LONG_URL = /(https?:\/\/[^\s]{60,}[^\s.,;:)”])/;

@@ -131,7 +131,7 @@ export function VirtualRows<Item>(props: {
         ArrowUp: -rowPx,
         PageDown: page,
         PageUp: -page,
-        ' ': page,
+        ' ': event.shiftKey ? -page : page,
         Home: -whole,
         End: whole,
       }[event.key];
