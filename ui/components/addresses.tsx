@@ -26,7 +26,7 @@ export function Address({ text }: { text: string }) {
   );
 }
 
-/** Each whole on a line where it fits. */
+/** Each tag is kept on one line if it fits. */
 export function Tags({
   tags,
   children = (tag) => tag,
@@ -37,10 +37,10 @@ export function Tags({
   return tags.map((tag, index) => (
     <Fragment key={tag}>
       {index > 0 && ' '}
-      <bdi className="inline-block max-w-full align-bottom">
-        {children(tag)}
+      <span className="inline-block max-w-full align-bottom">
+        <bdi>{children(tag)}</bdi>
         {index < tags.length - 1 && ','}
-      </bdi>
+      </span>
     </Fragment>
   ));
 }
