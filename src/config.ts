@@ -125,7 +125,7 @@ function isPlain(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }
 
-/** Names that are no key. */
+/** Reports unknown keys. */
 function checkNames(
   { file, environment, flags }: Readonly<Record<'file' | 'environment' | 'flags', JsonObject>>,
   problems: string[],
@@ -146,7 +146,7 @@ function checkNames(
   }
 }
 
-/** The development server asks nobody who they are. */
+/** The development server asks for no login, so it listens on loopback only. */
 function checkLoopback(config: Config, origins: Record<ConfigKey, ConfigOrigin>, problems: string[]): void {
   for (const [name, usual] of [
     ['http', '127.0.0.1:8025'],

@@ -92,8 +92,8 @@ export async function openDatabase(deps: Dependencies, config: Keys): Promise<Da
 }
 
 /**
- * A server that was given its PostgreSQL by a flag or a variable has left a note of it. A command without that would work on another
- * database, and make one. What a transfer has brought back from there is the same instance.
+ * Refuses SQLite in a folder whose server last used PostgreSQL. If that was named by a flag or a variable, a command without it would
+ * make an SQLite database and work on that. A database that a transfer brought back from PostgreSQL is the same instance, and allowed.
  */
 function refuseOther(file: string, folder: string): void {
   const place = join(folder, DATA_FILES.place);

@@ -127,7 +127,7 @@ describe('reply rules of the operator', () => {
 });
 
 describe('the files of a data folder under a running server', () => {
-  it('are written again where they went missing, but not into another folder', async () => {
+  it('are written again if they are missing, but not into another folder', async () => {
     const path = join(folder, 'data');
     const clock = createManualClock();
     const warn = vi.fn();

@@ -14,7 +14,7 @@ describe('everyItem', () => {
 });
 
 describe('firstPage', () => {
-  it('asks on while a search has found fewer than were asked for', async () => {
+  it('asks for more pages until a search has found as many as were asked for', async () => {
     const pages: Readonly<Record<string, object>> = {
       '/email?Tag=x&Limit=3': { Items: [], NextCursor: 'a' },
       '/email?Tag=x&Limit=3&After=a': { Items: [1, 2], NextCursor: 'b' },

@@ -97,7 +97,7 @@ function asOne<Answer extends Page<unknown>>(pages: readonly Answer[]): Answer {
   return { ...(pages.at(-1) as Answer), Items: pages.flatMap(({ Items }) => Items) };
 }
 
-/** The first `limit` items of a list, as one page. A search among very many answers before it has found so many. */
+/** The first `limit` items of a list, as one page. One request among very many rows may find fewer, so it reads on. */
 export async function firstPage<Answer extends Page<unknown>>(
   api: Pick<Api, 'call'>,
   path: string,
@@ -155,7 +155,7 @@ export async function runningApi(
 export interface ApiOptions {
   /** A folder that holds no store is refused: looking must not make one where the name was mistyped. */
   existing?: boolean;
-  /** It shows mail that waits, or changes when it goes: without a server that says so, as nothing goes. */
+  /** The command shows waiting mail, or changes when it is sent. If no server runs, it says that nothing is sent. */
   waits?: boolean;
   /** What a temporary server does. */
   roles?: string;
@@ -223,7 +223,7 @@ export async function openApi(
     throw new CommandError(
       existsSync(join(config.data, DATA_FILES.nodeId))
         ? `no server runs on ${config.data}, and its database is not there. If the server was given another one, name it as the key database in postrider.json of this folder, or as POSTRIDER_DATABASE`
-        : `there is no postrider data in ${config.data}; name the folder of the server with --data, or start one. If there was some, see whether the folder was moved or its disk is not mounted, and put it back before a server that still runs is stopped`,
+        : `there is no postrider data in ${config.data}; name the folder of the server with --data, or start one. If there was some, check whether the folder was moved or its disk is not mounted, and put it back before you stop a server that still uses it`,
     );
   }
   const loaded = loadConfig(mode, { ...flags, ...forACommand(config), roles }, terminal.environment);
@@ -412,7 +412,7 @@ async function failingChecks(url: string): Promise<string> {
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(READY_MS) });
     const { Checks } = (await answer.json()) as { Checks: { Name: string; Ok: boolean; Detail: string }[] };
-    // Of the checks that are met, only a damaged part of the database can be why.
+    // Of the checks that pass, only this one can be the reason: a part of the database is damaged.
     const failing = Checks.filter(
       ({ Name, Ok, Detail }) => !Ok || (Name === 'store-damage' && Detail !== ''),
     ).map(({ Name, Detail }) => `\n  ${printable(Name)}: ${printable(Detail)}`);

@@ -24,7 +24,7 @@ export async function warnOfUnknownDomains(
   }
 }
 
-/** Whether it is a development server that captures all mail, whichever domain it is from. */
+/** Whether it is a development server: it captures all mail, from any domain. */
 export async function takesAnyDomain(api: Pick<Api, 'call'>): Promise<boolean> {
   return (await api.call<Me>('GET', '/me')).AnyDomain;
 }

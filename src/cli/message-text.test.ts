@@ -106,8 +106,8 @@ describe('messageText', () => {
     expect(unknown).not.toContain('queue holds');
   });
 
-  it('says what an end that looks good leaves open', () => {
-    expect(text({ Status: 'Delivered' })).toContain('  Delivered: the next server took it. ');
+  it('says what a good status does not say', () => {
+    expect(text({ Status: 'Delivered' })).toContain('  Delivered: the next server accepted it. ');
     const captured = text({ Status: 'Delivered', Route: 'sandbox' });
     expect(captured).toContain('  Captured: this server kept it and sent nothing. ');
     expect(captured).not.toContain('took it');

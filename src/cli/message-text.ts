@@ -10,10 +10,10 @@ import { waitText } from './wait-text.ts';
 
 const MAX_ADDRESS_COLUMN = 40;
 
-/** What an end that looks good leaves open, once for all recipients. */
+/** What a good status does not say, once for all recipients. */
 const REMARKS: { readonly [Word in ReturnType<typeof listWord>]?: string } = {
   Delivered:
-    'Delivered: the next server took it. Who does not find it in the mailbox or as spam asks the administrator of that server, with its reply and the time.',
+    'Delivered: the next server accepted it. If it is neither in the mailbox nor in the spam folder, ask the administrator of that server, with its reply and the time.',
   Captured: 'Captured: this server kept it and sent nothing. See: `postrider sandbox list`',
 };
 

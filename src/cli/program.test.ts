@@ -288,7 +288,7 @@ describe('texts that a server answers', () => {
     expect(out).toMatch(/run:\s+\S+ queue path b --data /);
   });
 
-  it('a refusal for the database names what fails of the server, and nothing else that is wrong', async () => {
+  it('a refusal because of the database names the failing checks, and no other problems', async () => {
     const { error } = await run(['nodes', '--data', data]);
     expect(error).toContain('  store: the disk is full\n  store-damage: the database is damaged\n');
     expect(error).not.toContain('outgoing');

@@ -282,7 +282,7 @@ interface Refusals {
   unknownOption(flag: string): void;
 }
 
-/** `--form` for `--from` is an unknown option before it is a missing one; `-` and what follows `--` are none. */
+/** `--form` instead of `--from` is reported as unknown, not `--from` as missing. `-`, and what follows `--`, are no options. */
 function nameUnknownFirst(command: Command & Refusals): void {
   const parse = command.parseOptions.bind(command);
   const missing = command.missingMandatoryOptionValue.bind(command);

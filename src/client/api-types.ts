@@ -785,7 +785,7 @@ export type Me = {
   Sandbox: boolean;
   /** How this server was started */
   Mode: 'dev' | 'serve';
-  /** Whether mail from a domain that was not added is taken: a development server that captures all */
+  /** true: mail from any domain is accepted, also if the domain was not added, as on a development server that captures all mail */
   AnyDomain: boolean;
   /** How a command of this server begins at a terminal, in the folder where it was started, e.g. `./bin/postrider`; null except for administrators */
   Command: string | null;
@@ -1409,7 +1409,7 @@ export type Session = {
     SecondFactor: boolean;
   } | null;
   SessionID: string | null;
-  /** Later, what outlives the session asks for a proof first (`POST /session/proof`); null: at once, or never of a token */
+  /** Until then, tokens, webhooks and the like can be made without a new proof (`POST /session/proof`). null: a proof is needed now; with a token, never */
   ProvenUntil: string | null;
   /** Everything else is refused before (`PUT /session/totp`) */
   MustSetUpSecondFactor: boolean;
@@ -1769,7 +1769,7 @@ export type Token = {
   LastUsedAt: string | null;
   LastUsedIP: string | null;
   RevokedAt: string | null;
-  /** Token that a rotation made in its place */
+  /** Id of the token that replaced it */
   ReplacedBy: string | null;
 };
 

@@ -12,8 +12,8 @@ import { streamOver } from './stream-over.ts';
 export const TLS_HANDSHAKE = 0x16;
 
 /**
- * What TLS reads at once: as much as takes this time, judged by the piece before. Changes of keys, of 26 octets each, cost 10 to
- * 25 µs, and so do other small records; 16 KiB of a usual connection are read in a part of that time.
+ * How much TLS reads at once: as much as takes about this time, estimated from the piece before. A change of keys (26 octets) costs
+ * 10 to 25 µs, and so does any other small record; 16 KiB of a usual connection take less than the limit.
  */
 const MAX_PIECE_BYTES = 16 * 1024;
 const MIN_PIECE_BYTES = 512;

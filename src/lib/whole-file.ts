@@ -26,8 +26,8 @@ export async function readWhole(path: string): Promise<string> {
 }
 
 /**
- * Replaces the content of `path`, which keeps its owner where root writes; a new file is its folder's owner's. It is on disk when
- * this resolves; if it rejects, the old file is as it was.
+ * Replaces the content of `path`. If root writes, the file keeps its owner, and a new file gets the owner of its folder. It is on
+ * disk when this resolves; if it rejects, the old file is as it was.
  */
 export async function writeWhole(path: string, text: string, mode: number): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.new`);
@@ -54,7 +54,7 @@ export async function writeWhole(path: string, text: string, mode: number): Prom
   await syncPath(dirname(path));
 }
 
-/** What was written there is on disk when this resolves: of a folder, its entries. */
+/** Resolves when what was written to the file is on disk; for a folder, its entries. */
 export async function syncPath(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

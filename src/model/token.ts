@@ -81,6 +81,6 @@ export interface Token extends Bounds {
   lastUsedAt: number | null;
   lastUsedIp: string | null;
   revokedAt: number | null;
-  /** Id of the token that a rotation made in its place. */
+  /** Id of the token that replaced it. */
   replacedBy: string | null;
 }

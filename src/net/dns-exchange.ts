@@ -55,7 +55,7 @@ const TCP_TIMEOUT_MS = 3_000;
 /** How long it counts that a server answered over UDP, or only over TCP. */
 const TRANSPORT_MS = 10 * 60_000;
 
-/** `isWaitedFor`: another question waits for the place of one; then no try waits long. */
+/** `isWaitedFor`: whether another question waits for a free place; then each try gets less time. */
 export function createDnsExchanges(
   { clock, random }: { clock: Clock; random: Random },
   { timeoutMs, recursion, isWaitedFor }: { timeoutMs: number; recursion: boolean; isWaitedFor(): boolean },

@@ -222,7 +222,7 @@ describe('hosts without a usable address', () => {
     expect(dns.count()).toBe(1);
   });
 
-  it('looks on behind ten dead hosts, and is not permanent about what it did not look at', async () => {
+  it('continues after ten dead hosts, and takes nothing for permanent that it did not look at', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `mx${i}.example.com`);
     dns.set('example.com', { MX: names.map((name, i) => [i, name] as const) });
     dns.set('mx11.example.com', { A: PUBLIC });

@@ -1,6 +1,6 @@
 /**
- * The curves of a forecast: one point for each look at the simulated engine. There are so many points at most that every
- * second one is dropped then, and looks are half as frequent from there on.
+ * The curves of a forecast: one point for each sample of the simulated engine. When there are too many points, every second one
+ * is dropped, and samples are taken half as often.
  */
 import type { Forecast } from './forecast.ts';
 
@@ -21,7 +21,7 @@ export function createSeries(providers: readonly string[]) {
   let points: (Point & { waiting: number[] })[] = [];
 
   return {
-    /** The time between two looks. */
+    /** The time between two samples. */
     everyMs: () => everyMs,
     add(point: Point, waitingAt: (provider: string) => number): void {
       points.push({ ...point, waiting: providers.map(waitingAt) });

@@ -52,7 +52,7 @@ export interface Channel {
   /** Calls the listener once after this time; a later call replaces an earlier one. */
   remindWithin(ms: number): void;
   close(reason: LostReason, detail: string, reply?: Reply | null): void;
-  /** `to`: what it would answer. */
+  /** `to`: what the reply should answer. */
   closeUnexpected(reply: Reply, to: string): void;
   /** Hands the socket over (to a TLS handshake): removes all listeners of this channel and closes nothing. */
   detach(): Duplex;

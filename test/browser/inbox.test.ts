@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await page.keyboard.type('1');
     await until('one is found', async () => (await rows(page).count()) === 1);
     await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('tag:tag-1');
-    // However often typing rested, it is one step.
+    // All typing is one step, however many pauses it has.
     await page.goBack();
     expect(page.url()).toBe(url);
     await page.getByRole('searchbox').fill('no such words');
@@ -351,13 +351,13 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await page.locator('li[aria-posinset="500"][aria-setsize="500"]', { hasText: 'Number 0' }).waitFor();
     await expect.poll(() => rows(page).count()).toBeLessThan(40);
 
-    // A list is found where it was left, also where an open mail took its place.
+    // A list keeps its position, also if an open mail was shown in its place.
     const phone = (await openPage(browser, { viewport: PHONE })).page;
     const place = () =>
       phone.evaluate<number>(`document.querySelector('ul[aria-label]')?.parentElement.scrollTop ?? -1`);
     await phone.goto(url);
     await rows(phone).first().waitFor();
-    // Nobody has to go into the list first.
+    // The list need not have the focus.
     await phone.keyboard.press('PageDown');
     await expect.poll(place).toBeGreaterThan(300);
     const before = await place();
@@ -365,7 +365,7 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await phone.getByRole('button', { name: 'Back to the list' }).click();
     await expect.poll(place).toBe(before);
 
-    // The rows of the table are less high than those beside a message: the open one stays in sight.
+    // The rows of the table are lower than those beside a message: the open one stays in sight.
     await page.goto(`${new URL(url).origin}/messages`);
     await page.getByRole('link', { name: /Number 484/ }).click();
     await page.getByRole('heading', { name: 'Number 484' }).waitFor();

@@ -106,7 +106,7 @@ describe.skipIf(!hasBrowser)('the messages', () => {
 
   it('tries again, suppresses and lifts it', async () => {
     const id = await server.send({ ...to('later.bob', 'ada'), Subject: 'Two recipients' });
-    // A day ends with a point there, as the sentence does.
+    // There a date ends with a point, which also ends the sentence.
     const { page } = await openPage(browser, { locale: 'de-DE' });
     await page.goto(`${url}/messages/${id}`);
     await delivery(page).getByRole('heading', { name: 'Could not be delivered yet' }).waitFor();
@@ -148,7 +148,7 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await page.getByRole('button', { name: 'More about this message' }).click();
     await page.getByRole('menuitem', { name: 'Resend a copy' }).click();
     await page.getByRole('textbox', { name: 'To' }).fill('mary@far.test');
-    // Whoever is used to it clicks twice, and means one copy.
+    // A double click sends one copy.
     await page.getByRole('button', { name: 'Resend', exact: true }).dblclick();
     await page.getByText('On its way to mary@far.test as message').waitFor();
     await rows(page).filter({ hasText: 'mary@far.test' }).filter({ hasText: 'Delivered' }).first().waitFor();
@@ -227,9 +227,9 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await expect
       .poll(() => page.getByRole('searchbox', { name: 'Search messages' }).inputValue())
       .toBe('since:24h');
-    // Typed on after going back: the step that was gone to stays.
+    // Typing after Back adds a step, and does not replace the one that Back went to.
     await page.getByRole('searchbox', { name: 'Search messages' }).fill('walk');
-    // Leaving the field ends the step, also before typing has rested.
+    // Leaving the field ends the step, also within the pause that a search waits for.
     await page.keyboard.press('Tab');
     await expect.poll(asked).toBe('walk');
     await page.getByRole('searchbox', { name: 'Search messages' }).fill('drive');
@@ -303,12 +303,12 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(PHONE.width);
     await page.getByRole('button', { name: 'Back to the list' }).tap();
     await rows(page).first().waitFor();
-    // At 400 % zoom the places leave room for what they name.
+    // At 400 % zoom the navigation leaves room for the page.
     await page.setViewportSize({ width: 360, height: 225 });
     const places = page.getByRole('navigation', { name: 'Places' });
     expect((await places.boundingBox())?.height).toBeLessThan(40);
     await places.getByRole('link', { name: 'Overview' }).waitFor();
-    // A text that was pasted whole makes no address that the server refuses.
+    // A long text that is pasted must not make an address that the server refuses.
     await page.keyboard.press('/');
     await page.keyboard.insertText('\u0416'.repeat(100_000));
     await expect.poll(() => page.url().length).toBeGreaterThan(3_000);

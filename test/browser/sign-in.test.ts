@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
       expect(await below.isVisible()).toBe(false);
     await page.emulateMedia({ media: null });
     expect(await page.title()).toBe('Sign in · postrider');
-    // Whose page it is need not be typed again.
+    // The email address need not be typed again.
     expect(await page.getByLabel('Email address').inputValue()).toBe(bob);
     await page.keyboard.type(ADA.Password);
     await page.keyboard.press('Enter');

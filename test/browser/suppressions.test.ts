@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
     await page.clock.install();
     await page.goto(url);
     const off = page.getByRole('button', { name: 'Remove spam@example.org' });
-    // The second press would meet the button of the row below.
+    // The second click would hit the button of the row below.
     await off.dblclick();
     await page.getByRole('button', { name: 'Undo' }).click();
     await off.waitFor();

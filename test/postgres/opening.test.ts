@@ -446,7 +446,7 @@ describePostgres('a database whose files were replaced by older ones', () => {
 });
 
 describePostgres('numbers of recipients and events', () => {
-  it('are not given again where a standby has taken over that lacks those given last, whose number is told', async () => {
+  it('are not given again after a standby that lacks the last ones has taken over, and their number is reported', async () => {
     const placeFile = join(await temporaryFolder(scope), 'place');
     const primary = await ownCluster();
     const standby = await ownCluster({ standbyOf: primary });
@@ -493,7 +493,7 @@ describePostgres('numbers of recipients and events', () => {
     await again.close();
   });
 
-  it('are not given again in a copy of the database, which is refused by who has used a later state', async () => {
+  it('are not given again in a copy of the database, which nodes that have used a later state refuse', async () => {
     const placeFile = join(await temporaryFolder(scope), 'place');
     const url = await emptyDatabase(scope);
     const open = (one: string) => openPostgresStore({ url: one, clock: systemClock, placeFile });
@@ -511,7 +511,7 @@ describePostgres('numbers of recipients and events', () => {
     const later = await open(url);
     await commitOne(later);
     await later.close();
-    // Back to the copy, and then to the first one, which lacks what the copy got meanwhile.
+    // Back to the copy, then to the first database, which lacks what the copy has received since.
     for (const one of [copy, url]) {
       await expect(open(one)).rejects.toThrow(/^The database was put back to an earlier state/);
       rmSync(placeFile);

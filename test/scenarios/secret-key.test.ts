@@ -72,7 +72,7 @@ describe.skipIf(isOnPostgres())('a server whose database', () => {
     },
   );
 
-  it('was PostgreSQL last is not given another one', async () => {
+  it('was PostgreSQL last refuses another one', async () => {
     const first = await startInstance(scope);
     await first.stop();
     const { folder } = first;

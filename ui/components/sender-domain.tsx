@@ -8,7 +8,7 @@ import { Field, SelectField } from './field.tsx';
 /** `GET /me` names so many domains at the most. */
 const MOST_LISTED = 100;
 
-/** The only domain of the person who asks, or nothing yet. */
+/** The domain of the signed-in person, if there is only one and it is known. */
 export function useFirstDomain(): string {
   const { data: me } = useQuery(ME);
   return me?.Domains.length === 1 ? (me.Domains[0]?.Domain ?? '') : '';

@@ -27,7 +27,7 @@ function subscribe(listener: () => void): () => void {
 interface Shown {
   at: string;
   className?: string;
-  /** It ends its sentence: a day ends with a point in some languages. */
+  /** It ends a sentence: adds the full stop, unless the date ends with one, as in some languages. */
   isLast?: boolean;
 }
 

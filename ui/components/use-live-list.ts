@@ -2,7 +2,7 @@
 import { type RefObject, useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { type ListSnapshot, type LiveList, type LiveSource, NOTHING_YET, openLiveList } from './live-list.ts';
 
-/** `key` names what `source` finds. The list is null until it is opened. The third: how many rows down it was read. */
+/** `key` names what `source` finds. The list is null until it is opened. The third value: how many rows are above the visible part. */
 export function useLiveList<Item>(
   source: () => LiveSource<Item>,
   key: string,

@@ -158,7 +158,7 @@ export interface ApiParts extends HttpDeps, Shared {
 export const DEFAULT_HTTP_OPTIONS = {
   /** How the server was started. */
   mode: 'serve' as 'dev' | 'serve',
-  /** Whether mail from a domain that was not added is taken. */
+  /** Whether mail is accepted from a domain that was not added. */
   anyDomain: false,
   /** How a command for this server begins. */
   command: 'postrider',

@@ -56,7 +56,7 @@ export function ipOf(request: Given): string {
   return request.from?.ip ?? clientIp(request);
 }
 
-/** The same, asked now; that of the proxy where it names none. */
+/** The same, computed now. The address of the proxy, if that names no client. */
 export function clientIp({ ip = '', socket }: Pick<Given, 'ip' | 'socket'>): string {
   return forwardedIp(ip) ?? plainIp(socket?.remoteAddress ?? '');
 }

@@ -131,7 +131,7 @@ export function createOperatorMail(
 /** A sign that forwarding it could loop, or null. */
 function loopSign(tokens: Deps['tokens'], mail: SpooledMail, read: MimePart): string | null {
   if (mail.from === null) return 'its sender is null: a report, not a letter';
-  // Other servers have this program, too: whoever sends from there writes letters as well.
+  // Other servers add this field too, and people write letters from them: only a reference of this server counts.
   if (tokens.parseRef(fieldOf(read, 'x-postrider-ref') ?? '').ok) return 'it went out from here';
   const sign = autoReplySign(read);
   if (sign !== null) return `it is automatic (${sign})`;

@@ -437,11 +437,13 @@ describe('a node', () => {
     expect([one.membership.valid, one.state()]).toEqual([true, 'elsewhere']);
   });
 
-  it('that has a copy of the data folder of another says so', async () => {
+  it('says so if it has a copy of the data folder of another', async () => {
     const one = await start('a');
     await start('a');
     await pass(5_000);
-    expect(one.warned.at(0)?.[1]).toMatch(/another process began as this node \(pid 1 at host-a\).*node-id/);
+    expect(one.warned.at(0)?.[1]).toMatch(
+      /another process started as this node \(pid 1 at host-a\).*node-id/,
+    );
   });
 
   it('that was paused itself ends nobody who lives', async () => {

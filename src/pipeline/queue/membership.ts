@@ -274,8 +274,8 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     const rows = await store.listNodes({ limit: MAX_SHOWN }).catch(() => []);
     const twin = rows.find((row) => row.nodeId === nodeId && row.epoch > epoch && row.endedAt === null);
     return twin === undefined
-      ? 'other nodes took this one for dead; it begins anew'
-      : `another process began as this node (pid ${twin.pid} at ${twin.host}), as with a copy of its data folder; this one begins anew, and they end each other until one is stopped. Delete node-id in the copy before it is started again`;
+      ? 'other nodes considered this one dead; it starts again'
+      : `another process started as this node (pid ${twin.pid} at ${twin.host}), for example with a copy of its data folder. This one starts again, and the two end each other until one is stopped. Delete node-id in the copy before you start it again`;
   }
 
   function begin(): Promise<number> {

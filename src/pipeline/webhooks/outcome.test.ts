@@ -88,7 +88,7 @@ describe('a failed try', () => {
 
   it('switches off what has failed for five days, and at least ten times', () => {
     expect(settled(fiveDays, {}).disable?.reason).toBe('Failures');
-    // Just after the clock went forward nobody knows how long it was.
+    // Just after the clock went forward, it is not known how long the webhook has failed.
     expect(settled(fiveDays, {}, { isSuspect: true }).disable).toBeUndefined();
     expect(settled({}, { status: 410 }, { isSuspect: true }).disable?.reason).toBe('Gone');
     expect(settled({ ...fiveDays, failedTries: 8 }, {}).disable).toBeUndefined();

@@ -115,7 +115,7 @@ export function isSuccess(result: TryResult): boolean {
 
 /**
  * Why this failed try switches the webhook off, or null. The third condition of the five-day rule, a failed try within
- * the last day, always holds here: this is one. `isSuspect`: how long it has failed is not known.
+ * the last day, is always met here by this try. `isSuspect`: the clock is suspect, so how long it has failed is not known.
  */
 function disableReason(
   webhook: Webhook,

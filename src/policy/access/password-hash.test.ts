@@ -36,7 +36,9 @@ describe('turns of hashes', () => {
     const gate = Promise.withResolvers<void>();
     const mine = Array.from({ length: 8 }, () => lane('me', () => gate.promise));
     await expect(lane('me', async () => 1)).rejects.toMatchObject({
-      problems: [{ name: 'unavailable', message: expect.stringContaining('of yours, 8 are under way') }],
+      problems: [
+        { name: 'unavailable', message: expect.stringContaining('8 requests of this kind running') },
+      ],
     });
     const other = lane('other', async () => 'done');
     gate.resolve();

@@ -39,7 +39,7 @@ export function createHashTurns(): HashTurns {
       return async (asker, work) => {
         const isFree = mayBegin(lane);
         if (asking.of(asker) >= MAX_WAITING_EACH) {
-          const message = `Each of these requests takes a while: of yours, ${MAX_WAITING_EACH} are under way already`;
+          const message = `You already have ${MAX_WAITING_EACH} requests of this kind running, and each takes a while`;
           throw new AppError('unavailable', { message, retryAfterSeconds: 1 });
         }
         if (!isFree && lane.queue.length >= MAX_WAITING) {

@@ -77,14 +77,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const random = options.random ?? createSystemRandom();
   const statements = createStatements();
   let loss: Loss | null = null;
-  /** Where it was looked for: connections that are opened together find it together. */
+  /** The timeline for which it was counted, so that connections that open together count it once. */
   let lossOn = '';
   const prepared = await prepareDatabase();
   const connections = createConnections(url, statements, clock, prepared, {
     async prepare(link, isOther) {
       shared.lookAgain();
       await knowPlace(link, isOther).catch((error: unknown) => {
-        // Others may be from before a restore had come so far that it showed.
+        // Connections that were opened earlier, when the restore could not be noticed yet, are closed too.
         if (error instanceof PutBack) connections.cut();
         throw error;
       });
@@ -109,8 +109,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | null = null;
   /**
-   * Eras end by the number of stored rows, which any node may store, so each node checks regularly. What it notes of its place must
-   * be later than a copy of the database that is put back.
+   * Eras end by the number of stored rows, which any node may store, so each node checks regularly. It also notes its place so often
+   * that the note is later than a copy of the database that is put back.
    */
   const eras = createRounds({
     clock,
@@ -432,7 +432,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 }
 
 function sentenceOf(lostEvents: number): string {
-  return `the database lacks about ${lostEvents} of the last events since another server took over, or since it was put back to an earlier time: messages and outcomes are missing, and mail that was sent may be sent again without a mark`;
+  return `the database lacks about ${lostEvents} of the last events since another server took over, or since it was put back to an earlier time: messages and outcomes are missing, and mail that was sent may be sent again without being marked as a possible duplicate`;
 }
 
 /** A commit of messages checks its key itself. */

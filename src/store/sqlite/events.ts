@@ -37,7 +37,7 @@ const MAX_RANGES = 2_500;
 /** The most keys that the merge of several statements holds. */
 const MOST_MERGED = 20_000;
 const LATEST = Number.MAX_SAFE_INTEGER;
-/** Messages to one recipient, and their events, that are read for each look; of more, the index by time is. */
+/** A query reads at most so many messages to one recipient, and so many events of them; if there are more, it uses the index by time. */
 const MOST_MESSAGES = 1_000;
 const MOST_EVENTS = 10_000;
 const OF_MESSAGES =

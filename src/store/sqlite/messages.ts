@@ -52,7 +52,7 @@ export const listMessages = read('listMessages', 'measured', { search: true }, (
       ? indexedTo(db, params.to, { before, first, limit: look })
       : undefined;
   const place = found === undefined ? placeOf(db, params) : ofMessages(db, params.domains, found);
-  // Those that are indexed are the next look's.
+  // The next query reads those that are indexed.
   const earliest = found !== undefined || indexed === 0 ? first : Math.max(first, indexed + 1);
   const conditions = conditionsOf(params);
   const last =

@@ -142,7 +142,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
           new URL('./engine/reader-thread.ts', import.meta.url),
           readerData,
         );
-  /** Until the end of the process: reads and writes of other pages succeed. */
+  /** Kept until the process ends, because reads and writes of other pages succeed. */
   let damage: string | null = null;
   const readers = createReaders({
     clock,

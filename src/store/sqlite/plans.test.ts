@@ -207,7 +207,7 @@ describe('query plans over a long queue', () => {
     expect(page.events.map((event) => event.seq)).toEqual([ROWS, ROWS - 1, ROWS - 2]);
   });
 
-  it('finds mail to an address over the gap in the numbers that a restored copy has', () => {
+  it('finds mail to an address across the gap in the numbers of a restored copy', () => {
     const send = () => {
       const messages = [message({ recipients: [recipient({ address: 'ann@example.net' })] })];
       commitAccepted(session, { messages, epoch: 1, idempotency: null });

@@ -129,7 +129,7 @@ describe('a store that cannot write', () => {
     },
   );
 
-  it('cannot work while it is not seen whether its file is still there, and says why', async () => {
+  it('cannot work while it cannot be checked whether its file is still there, and says why', async () => {
     await open({});
     const file = folder.file('store.db');
     renameSync(file, `${file}.away`);

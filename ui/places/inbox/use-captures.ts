@@ -32,7 +32,7 @@ export interface Captures extends ListSnapshot<CaptureSummary> {
   loadMore(): void;
   /** The first row in sight. */
   look(index: number): void;
-  /** How many rows down it was read. */
+  /** How many rows are above the visible part. */
   left: RefObject<number>;
   mark(ids: readonly string[], seen: boolean): void;
   /** Gone at once, deleted in ten seconds unless it is undone. */

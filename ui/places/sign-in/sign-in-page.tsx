@@ -17,7 +17,7 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
   useTitleMeanwhile('Sign in');
   /** At an address where a password is not taken, none is asked for. */
   const { error: refused } = useQuery(PROVIDER);
-  /** Whose page it is, mostly comes back to it. */
+  /** Mostly the same person signs in again. */
   const [known] = useState(() =>
     hasEnded ? queries.getQueryData(SESSION.queryKey)?.Person?.Email : undefined,
   );
@@ -85,7 +85,7 @@ export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean;
             name="password"
             autoComplete="current-password"
             required
-            // The browser's own attribute: a dialog gives the focus to it when it is shown.
+            // React does not set this attribute. A dialog focuses the element that has it.
             ref={(input) => void (known !== undefined && input?.setAttribute('autofocus', ''))}
             value={password}
             onChange={(event) => setPassword(event.target.value)}

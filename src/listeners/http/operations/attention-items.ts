@@ -151,9 +151,9 @@ const SERVER_FIXES: Readonly<Record<string, string>> = {
   'store-speed':
     'Look at the disk of the database, and at what else uses it or the machine. Mail goes on, slowly.',
   'store-damage':
-    'If the log of the system has errors of its disk (journalctl -k), look at that first. Otherwise stop the server, keep a copy of its data folder, and restore a backup, or recover what is left with .recover of sqlite3. What needs the damaged part fails meanwhile.',
+    'If the log of the system has errors of its disk (journalctl -k), look at that first. Otherwise stop the server, keep a copy of its data folder, and restore a backup, or recover what is left with .recover of sqlite3. Until then, everything that needs the damaged part fails.',
   'store-loss':
-    'If it was put back on purpose, hold the mail that waits (postrider queue hold --all). The log of each node says which messages were accepted: let the applications send those that are missing again. This ends after a day.',
+    'If the database was put back on purpose, hold the mail that waits (postrider queue hold --all). The log of each node says which messages were accepted: let the applications send those that are missing again. This notice ends after a day.',
   log: 'Make room on its disk, or restart the server where what read the log has ended, or its file was removed. Mail goes on.',
   acceptance: 'If it is the disk, make room on it, or shorten retention. New mail is refused until then.',
   outgoing:

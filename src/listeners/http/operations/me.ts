@@ -46,7 +46,7 @@ const meAnswer = z
     AnyDomain: z
       .boolean()
       .describe(
-        'Whether mail from a domain that was not added is taken: a development server that captures all',
+        'true: mail from any domain is accepted, also if the domain was not added, as on a development server that captures all mail',
       ),
     Command: z
       .string()

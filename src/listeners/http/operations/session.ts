@@ -31,7 +31,7 @@ export const sessionAnswer = z
     ProvenUntil: time
       .nullable()
       .describe(
-        'Later, what outlives the session asks for a proof first (`POST /session/proof`); null: at once, or never of a token',
+        'Until then, tokens, webhooks and the like can be made without a new proof (`POST /session/proof`). null: a proof is needed now; with a token, never',
       ),
     MustSetUpSecondFactor: z.boolean().describe('Everything else is refused before (`PUT /session/totp`)'),
     Domains: z.array(z.string()).describe('["*"] = all; the first 100'),
@@ -107,7 +107,7 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       id: 'getSession',
       scope: null,
       summary: 'Show the session',
-      description: 'Who asks, and what they may do; `Person` is null where the request came with a token',
+      description: 'The person or token that sends the request, and its rights; `Person` is null for a token',
       answer: sessionAnswer,
       handle: async ({ caller }) =>
         toAnswer(caller, caller.session === undefined ? null : await personOf(caller)),
@@ -232,7 +232,7 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       id: 'listSessions',
       scope: null,
       summary: 'List one’s sessions',
-      description: `The sessions of the person who asks, the newest first; at most ${MAX_SESSIONS}`,
+      description: `The sessions of the person who sends the request, the newest first; at most ${MAX_SESSIONS}`,
       answer: z.object({ Items: z.array(openSession) }).meta({ id: 'SessionList' }),
       errors: ['session-required'],
       handle: async ({ caller }) => {

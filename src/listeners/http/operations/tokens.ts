@@ -46,7 +46,7 @@ const tokenAnswer = z
     LastUsedAt: time.nullable(),
     LastUsedIP: z.string().nullable(),
     RevokedAt: time.nullable(),
-    ReplacedBy: z.string().nullable().describe('Token that a rotation made in its place'),
+    ReplacedBy: z.string().nullable().describe('Id of the token that replaced it'),
   })
   .meta({ id: 'Token' });
 
@@ -228,7 +228,7 @@ export function tokenOperations({
           const why =
             replacedBy === null
               ? 'The token has ended: make a new one'
-              : `The token was replaced by ${replacedBy} already: if you do not have the text of that one, rotate it`;
+              : `The token was replaced by ${replacedBy} already: use that one. If you do not have its text, rotate it`;
           throw refuse('invalid-parameter', why);
         }
         return withHeaders(

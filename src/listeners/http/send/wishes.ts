@@ -34,7 +34,7 @@ const RESULTS: ReadonlyMap<string, SandboxResult> = new Map(
   }),
 );
 
-/** Taken in any case. */
+/** In upper or lower case. */
 export function readPriority(value: unknown, { problems }: Reading): Lane {
   const given = typeof value === 'string' && value.length <= 32 ? value.trim().toLowerCase() : '';
   const lane = LANES.find((known) => known === given);

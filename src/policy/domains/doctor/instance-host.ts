@@ -12,7 +12,7 @@ const MANY_NUMBERS = 0.4;
 const MOST_NUMBERS = 0.75;
 const MANY_OLD_ROWS = 1_000_000;
 const GIB = 2 ** 30;
-/** Several times what a server with usual settings keeps for itself. */
+/** Several times what a server with usual settings keeps without a slot. */
 const MUCH_LOG = 10 * GIB;
 const EVENTS_HELD_MS = 60_000;
 const LEAST_FREE_SHARE = 0.05;

@@ -79,9 +79,9 @@ export interface ServerPlace {
   timeline: string;
   /** How far its log is on disk, in octets: it never shrinks on one timeline. */
   position: number;
-  /** Of whose data; '': there is none yet. */
+  /** Id of the instance whose data it has; '': it has none yet. */
   instance: string;
-  /** The last number of an event: it never shrinks, and a dump holds it. */
+  /** The last number of an event: it never shrinks, and a dump contains it. */
   event: number;
 }
 
@@ -118,9 +118,9 @@ export class PutBack extends StoreRefused {
 }
 
 /**
- * A former primary that is reached alone says nothing of the server that took over, and one whose files were put back nothing of
- * what it has lost, so a node keeps the last place in a file of its own. Throws StoreRefused where it was on a later timeline of the
- * same server, or further on this one, and where another database, as one made from a dump, lacks events; otherwise returns the
+ * A former primary does not know that another server took over, and a server whose files were put back does not know what it lost.
+ * So a node keeps the last place in a file of its own. Throws StoreRefused if that is on a later timeline of the same server, or
+ * further on this one, or if another database, such as one made from a dump, lacks events that the file knows; otherwise returns the
  * place. `lostAfter`: the last event that was noted, where the server has left a part of the former timeline out, as a standby that
  * had not received it, or a recovery to a point in time. The file is read first: meanwhile others may note later ones.
  */
@@ -151,7 +151,7 @@ export async function checkPlace(
   return { ...place, lostAfter: isLeftOut || (last !== '' && known > event) ? known : null };
 }
 
-/** What programs do not know comes first: each reads the rest. */
+/** New fields come first, because older programs read the last ones only. */
 export async function notePlace(place: ServerPlace, file: string): Promise<void> {
   const { event, instance, position, system, oid, timeline } = place;
   const data = instance === '' ? '' : `${event} ${instance} `;

@@ -91,8 +91,8 @@ export async function keepEras(link: Link, clock: Clock, ends = ENDS): Promise<n
 }
 
 /**
- * The database was put back and has lost what followed, up to this position of its log or this event: the next era begins when eras
- * are kept next, once however many nodes find it, after all eras whose numbers were given.
+ * The database was put back and has lost everything after that, up to this position of its log or this event. The next time that eras
+ * are kept, a new one begins, only once if several nodes notice it. Its number follows all that were given.
  */
 export async function leavePlace(
   link: Link,

@@ -20,9 +20,9 @@ const UNAVAILABLE: Readonly<Record<number, string>> = {
   26: 'the database is damaged',
 };
 
-/** Where the words do not say it. */
+/** What to do, where the text of the error does not say it. */
 const FIXES: Readonly<Record<number, string>> = {
-  8: 'see whether its disk was mounted so, and whose the files are',
+  8: 'check whether its disk is mounted read-only, and who owns the files',
   10: 'see the log of the system (journalctl -k)',
   11: 'see the log of the system for errors of the disk (journalctl -k), otherwise restore a backup',
   13: 'make room on it',
@@ -96,7 +96,7 @@ export function movedError(path: string, isDatabase: boolean): Error {
   });
 }
 
-/** The error for a file of the database of which it cannot be seen whether it is still the open one. */
+/** The error if it cannot be checked whether a file of the database is still the open one. */
 export function outOfReachError(path: string, cause: NodeJS.ErrnoException): Error {
   const fix =
     cause.code === 'EACCES'
