@@ -42,8 +42,10 @@ interface Node {
   keepWaiting(is: boolean): void;
   /** Its database has this time from now on; null: that of all. */
   databaseTime(now: number | null): void;
-  /** Another server has taken over its database; `fails`: the next tries to begin an epoch there do. */
-  takeOver(fails: number): void;
+  /** Another server has taken over its database. */
+  takeOver(): void;
+  /** So many times from now on it is not told that its epoch has begun. */
+  loseBegun(times: number): void;
   /** How far its clock was told to go, and whether at once. */
   followed: [number, boolean | undefined][];
   /** Its lines of level warn. */
@@ -93,7 +95,10 @@ async function start(nodeId: string, wants = true): Promise<Node> {
       }
       if (name === 'beginEpoch' && failing > 0) {
         failing -= 1;
-        return () => Promise.reject(new StoreUnavailable('starting up'));
+        return async (params: Parameters<Store['beginEpoch']>[0]) => {
+          await store.beginEpoch(params);
+          throw new StoreUnavailable('the answer was lost');
+        };
       }
       if (isKeptWaiting) return () => new Promise(() => {});
       return Reflect.get(target, name);
@@ -143,9 +148,11 @@ async function start(nodeId: string, wants = true): Promise<Node> {
     databaseTime(now) {
       databaseNow = now;
     },
-    takeOver(fails) {
+    takeOver() {
       lastOver = membership.epoch;
-      failing = fails;
+    },
+    loseBegun(times) {
+      failing = times;
     },
     state: () => lease?.state() ?? 'asking',
     cut(is) {
@@ -363,7 +370,8 @@ describe('a node', () => {
       const { epoch } = one.membership;
       await pass(60_000);
       expect(one.membership.epoch).toBe(epoch);
-      one.takeOver(fails);
+      one.loseBegun(fails);
+      one.takeOver();
       await pass(60_000);
       expect(one.membership.epoch).toBeGreaterThan(epoch);
       expect([one.newEpochs, one.membership.newEpochs, one.state()]).toEqual([1, 1, 'held']);
@@ -443,6 +451,25 @@ describe('a node', () => {
     await pass(5_000);
     expect(one.warned.at(0)?.[1]).toMatch(
       /another process started as this node \(pid 1 at host-a\).*node-id/,
+    );
+  });
+
+  it('whose epoch was ended gives up its leases at once, whatever the store is busy with', async () => {
+    const one = await start('a');
+    one.keepWaiting(true);
+    await store.endEpoch({ epoch: one.membership.epoch, now: clock.now() });
+    await pass(NODE_TIMES.beatMs);
+    expect([one.membership.valid, one.state()]).toEqual([false, 'asking']);
+  });
+
+  it('that was not told that its epoch has begun does not take itself for another', async () => {
+    const one = await start('a');
+    one.loseBegun(1);
+    await store.endEpoch({ epoch: one.membership.epoch, now: clock.now() });
+    await pass(10_000);
+    expect([one.newEpochs, one.membership.valid]).toEqual([1, true]);
+    expect(one.warned.map(([, text]) => text)).toContain(
+      'other nodes took this one for dead; it begins anew',
     );
   });
 

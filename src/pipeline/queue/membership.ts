@@ -112,6 +112,8 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   let skewMs = 0;
   /** The clock has been set by that of the store. */
   let isTimed = false;
+  /** An epoch of this process may have begun, although the answer was lost. */
+  let isUnsure = false;
   let epoch = await begin();
   let newEpochs = 0;
   let running = false;
@@ -240,7 +242,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     const asked = clock.now();
     const answer = await store.heartbeat({ epoch, now: asked });
     beatTook?.(clock.monotonicMs() - askedMs);
-    if (answer.kind === 'ended') return beginAgain(await whyEnded());
+    if (answer.kind === 'ended') return beginAgain(null);
     if (answer.kind === 'taken-over')
       return beginAgain(
         'another server has taken over the database; this node begins anew. Unless commits waited for it, the last messages and outcomes are missing there',
@@ -270,16 +272,23 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     return { epoch, host, pid, nodeId, heartbeatAt: new Date(heartbeatAt).toISOString() };
   }
 
-  async function whyEnded(): Promise<string> {
-    const rows = await store.listNodes({ limit: MAX_SHOWN }).catch(() => []);
-    const twin = rows.find((row) => row.nodeId === nodeId && row.epoch > epoch && row.endedAt === null);
-    return twin === undefined
-      ? 'other nodes considered this one dead; it starts again'
-      : `another process started as this node (pid ${twin.pid} at ${twin.host}), for example with a copy of its data folder. This one starts again, and the two end each other until one is stopped. Delete node-id in the copy before you start it again`;
+  /** `isAlone`: no other epoch of this process can have begun between the two. */
+  async function tellWhyEnded(ended: number, begun: number, isAlone: boolean): Promise<void> {
+    const rows = isAlone ? await store.listNodes({ limit: MAX_SHOWN }).catch(() => []) : [];
+    const twin = rows.find((row) => row.nodeId === nodeId && row.epoch > ended && row.epoch < begun);
+    log.warn(
+      { epoch: begun, ended },
+      twin === undefined
+        ? 'other nodes considered this one dead; it starts again'
+        : `another process started as this node (pid ${twin.pid} at ${twin.host}), for example with a copy of its data folder. This one starts again, and they end each other while both run. Delete node-id in the copy before you start it again`,
+    );
   }
 
-  function begin(): Promise<number> {
-    return store.beginEpoch({ nodeId, now: clock.now(), chance: deps.random.float(), about });
+  async function begin(): Promise<number> {
+    isUnsure = true;
+    const begun = await store.beginEpoch({ nodeId, now: clock.now(), chance: deps.random.float(), about });
+    isUnsure = false;
+    return begun;
   }
 
   /** The time that the answer took is not counted. */
@@ -296,15 +305,16 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     return `the clocks of this machine and of the database differ by ${seconds} seconds (that of the database is ${skewMs > 0 ? 'ahead' : 'behind'}); have both set by NTP`;
   }
 
-  /** What this node had claimed may belong to others, or be claimed no more. */
-  async function beginAgain(why: string): Promise<void> {
+  /** What this node had claimed may belong to others, or be claimed no more. `why`: null = its epoch was ended by others. */
+  async function beginAgain(why: string | null): Promise<void> {
     confirmedMs = Number.NEGATIVE_INFINITY;
     leases.loseAll();
     const askedMs = clock.monotonicMs();
-    const ended = epoch;
+    const [ended, isAlone] = [epoch, !isUnsure];
     epoch = await begin();
     newEpochs += 1;
-    log.warn({ epoch, ended }, why);
+    if (why === null) void tellWhyEnded(ended, epoch, isAlone);
+    else log.warn({ epoch, ended }, why);
     confirmed(askedMs);
     begunAnew();
     again = true;
