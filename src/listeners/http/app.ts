@@ -7,7 +7,9 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { ByteBudget, ByteShare } from '../../lib/byte-budget.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
+import { forwardedIp } from '../../lib/loopback.ts';
 import type { Caller } from '../../model/submission.ts';
+import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 import { closeAfter, sendAnswer } from './answers.ts';
 import { readBody } from './body/body-reader.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
@@ -49,10 +51,13 @@ const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance {
   const { clock, random, bodies, errors, requests, own } = deps;
+  const isProxy = createIpMatcher(options.trustedProxies);
   const app = Fastify({
     logger: false,
     bodyLimit: options.maxBodyBytes,
-    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    // One proxy may name another with its port. A connection that has ended has no address.
+    trustProxy:
+      options.trustedProxies.length > 0 && ((ip: string | undefined) => isProxy(forwardedIp(ip ?? '') ?? '')),
     requestIdHeader: false,
     genReqId: (request) => {
       const wanted = request.headers['x-request-id'];
