@@ -7,6 +7,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Node } from '../client/api-types.ts';
 import { streamedEvents } from '../client/event-stream.ts';
 import type { Page } from '../client/many.ts';
 import type { Mode } from '../config/key-facts.ts';
@@ -243,13 +244,23 @@ export async function openApi(
     await server.stop(SHORT_DRAIN_MS);
     await giveToOwner(config.data);
   };
-  // Already here, because somebody may be asked now: where the terminal goes away at a prompt, this process ends there.
-  await giveToOwner(config.data).catch(async (cause) => {
+  const api = client(server.localUrl, server.adminToken, config.data, words);
+  try {
+    // Already here, because somebody may be asked now: where the terminal goes away at a prompt, this process ends there.
+    await giveToOwner(config.data);
+    if (waits && !(await isSentByOthers(api)))
+      terminal.stderr.write(`No server runs on ${config.data}: nothing is sent until one runs.\n`);
+  } catch (cause) {
     await server.stop(SHORT_DRAIN_MS);
     throw cause;
-  });
-  if (waits) terminal.stderr.write(`No server runs on ${config.data}: nothing is sent until one runs.\n`);
-  return { ...client(server.localUrl, server.adminToken, config.data, words), close };
+  }
+  return { ...api, close };
+}
+
+/** Whether another process works on the same database, and sends its mail. */
+async function isSentByOthers(api: Pick<Api, 'call'>): Promise<boolean> {
+  const { Items } = await api.call<Page<Node>>('GET', '/nodes?Limit=100');
+  return Items.some(({ Self, Status, Roles }) => !Self && Status === 'Alive' && Roles.includes('deliver'));
 }
 
 /**

@@ -313,6 +313,21 @@ describe('commands without a running server', () => {
     expect((await again.settled(id)).Status).toBe('Delivered');
   });
 
+  it.skipIf(isOnPostgres())(
+    'do not say so where another process sends the mail of their database',
+    async () => {
+      const database = `sqlite:${join(await temporaryFolder(scope), 'shared.db')}`;
+      const server = await startInstance(scope, { settings: { database, 'shared-store': 'true' } });
+      const folder = await temporaryFolder(scope);
+      await cp(join(server.folder, 'secret-key'), join(folder, 'secret-key'));
+      const environment = { POSTRIDER_DATABASE: database, POSTRIDER_SHARED_STORE: 'true' };
+      const queue = () => command(['queue', '--data', folder], environment);
+      expect(await queue()).toMatchObject({ code: 0, stderr: '' });
+      await server.stop();
+      expect((await queue()).stderr).toContain('nothing is sent until one runs');
+    },
+  );
+
   it('warn of a token or user for a domain that was never added', async () => {
     const data = ['--data', await temporaryFolder(scope)];
     const token = await command(['token', 'create', '--domain', 'exmaple.com', ...data]);
