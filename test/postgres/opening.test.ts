@@ -4,7 +4,16 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { chownSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -491,6 +500,17 @@ describePostgres('numbers of recipients and events', () => {
     const again = await open();
     expect(again.writable()).toMatchObject(lacks);
     await again.close();
+  });
+
+  it('begin anew in a database that was put back to a time before it was used', async () => {
+    const placeFile = join(await temporaryFolder(scope), 'place');
+    const url = await emptyDatabase(scope);
+    const open = () => openPostgresStore({ url, clock: systemClock, placeFile });
+    await (await open()).close();
+    const [, system, oid] = readFileSync(placeFile, 'utf8').trim().split(' ').slice(-4);
+    await runSql(url, 'DROP SCHEMA public CASCADE', 'CREATE SCHEMA public');
+    writeFileSync(placeFile, `5 instance ${Number.MAX_SAFE_INTEGER} ${system} ${oid} 00000000\n`);
+    await (await open()).close();
   });
 
   it('are not given again in a copy of the database, which nodes that have used a later state refuse', async () => {

@@ -469,7 +469,7 @@ describe('a node', () => {
     await pass(10_000);
     expect([one.newEpochs, one.membership.valid]).toEqual([1, true]);
     expect(one.warned.map(([, text]) => text)).toContain(
-      'other nodes took this one for dead; it begins anew',
+      'other nodes considered this one dead; it starts again',
     );
   });
 

@@ -147,8 +147,9 @@ export async function checkPlace(
   if (lastTimeline === timeline && Number(lastPosition) > position)
     throw new PutBack(Number(lastPosition), known, file);
   if (last === '' && known > event) throw new PutBack(null, known, file);
-  const isLeftOut = last !== '' && lastTimeline < timeline && Number(lastPosition) > position;
-  return { ...place, lostAfter: isLeftOut || (last !== '' && known > event) ? known : null };
+  const isLeftOut = lastTimeline < timeline && Number(lastPosition) > position;
+  const lacks = last !== '' && known > 0 && (isLeftOut || known > event);
+  return { ...place, lostAfter: lacks ? known : null };
 }
 
 /** New fields come first, because older programs read the last ones only. */
