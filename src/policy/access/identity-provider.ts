@@ -235,8 +235,10 @@ export function createIdentityProvider(
 
   async function limited<Result>(ip: string, work: () => Promise<Result>): Promise<Result> {
     const key = networkKey(ip);
-    if (allWaiting >= MAX_WAITING || waiting.of(key) >= MAX_WAITING_EACH)
-      throw new AppError('unavailable', { retryAfterSeconds: 5 });
+    if (allWaiting >= MAX_WAITING || waiting.of(key) >= MAX_WAITING_EACH) {
+      const message = 'Too many sign-ins are under way: try again in some seconds';
+      throw new AppError('unavailable', { message, retryAfterSeconds: 5 });
+    }
     waiting.add(key, 1);
     allWaiting += 1;
     try {

@@ -41,8 +41,10 @@ describe('turns of hashes', () => {
       ],
     });
     const other = lane('other', async () => 'done');
+    const crowd = Array.from({ length: 56 }, (_, n) => lane(`${n}`, async () => n));
+    await expect(lane('late', async () => 1)).rejects.toThrow('Too many of these requests are under way');
     gate.resolve();
-    await Promise.all(mine);
+    await Promise.all([...mine, ...crowd]);
     expect(await other).toBe('done');
     expect(await lane('me', async () => 2)).toBe(2);
   });

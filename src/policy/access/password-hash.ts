@@ -43,7 +43,8 @@ export function createHashTurns(): HashTurns {
           throw new AppError('unavailable', { message, retryAfterSeconds: 1 });
         }
         if (!isFree && lane.queue.length >= MAX_WAITING) {
-          throw new AppError('unavailable', { retryAfterSeconds: 5 });
+          const message = 'Too many of these requests are under way: try again in some seconds';
+          throw new AppError('unavailable', { message, retryAfterSeconds: 5 });
         }
         asking.add(asker, 1);
         if (isFree) begin(lane);
