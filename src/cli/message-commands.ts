@@ -81,7 +81,9 @@ export const messageCommands: CommandGroup = (program) => {
             : (await api.call<Page<Suppression>>('GET', `/suppressions${queryOf({ Email: options.to })}`))
                 .Items;
         const remarks = listed.map((one) => {
-          const remove = ctx.command(`suppress remove ${quoted(one.Email)} --domain ${one.Domain}`);
+          const remove = ctx.command(
+            `suppress remove ${quoted(one.Email)} --domain ${one.Domain} --reason ${one.Reason}`,
+          );
           return `${suppressionLine(one)}. ${REMOVABLE_IF[one.Reason]}: ${remove}`;
         });
         ctx.print(Items, [tableOf(head, rows, none), ...remarks].join('\n\n'));

@@ -847,7 +847,7 @@ describe('hints', () => {
       /^o'neil@example.net is on the suppression list of hints.example \(Manual/m,
     );
     expect(listed.stdout).toContain(
-      `To send to it again: ${here} suppress remove 'o'\\''neil@example.net' --domain hints.example ${where}\n`,
+      `To send to it again: ${here} suppress remove 'o'\\''neil@example.net' --domain hints.example --reason Manual ${where}\n`,
     );
     const held = await command(['queue', 'hold', '--all', '--reason', 'x', ...data]);
     expect(held.stdout).toMatch(new RegExp(`Release it with: ${here} queue release [0-9a-f-]+ ${where}`));

@@ -255,7 +255,7 @@ describe('suppressed recipients', () => {
       now: world.clock.now(),
     });
     await expect(world.accept(submission(['angry@example.net']))).rejects.toThrow(
-      /Only if the recipient asks for mail again: postrider suppress remove angry@example\.net /,
+      /Only if the recipient asks for mail again: postrider suppress remove angry@example\.net .*--reason Complaint$/,
     );
   });
 });

@@ -239,7 +239,7 @@ export function createAcceptance(
       const example =
         first === undefined
           ? ''
-          : `; ${first[0]}: ${suppressionText(first[1])}. ${REMOVABLE_IF[first[1].reason]}: postrider suppress remove ${first[0]} --domain ${message.domain}`;
+          : `; ${first[0]}: ${suppressionText(first[1])}. ${REMOVABLE_IF[first[1].reason]}: postrider suppress remove ${first[0]} --domain ${message.domain} --reason ${first[1].reason}`;
       throw new AppError('all-recipients-suppressed', {
         message: `Every recipient is on the suppression list${example}`,
       });
