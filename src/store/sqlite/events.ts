@@ -225,18 +225,19 @@ function rangesOf(db: Connection, params: EventLook): EventRanges {
   const inOrder = params.afterSeq !== undefined && !params.newestFirst;
   const ids = domainIds ?? (inOrder ? [] : everyDomain(db, MAX_RANGES));
   const messages = params.recipient === undefined ? undefined : eventfulMessagesTo(db, params.recipient);
-  if (!inOrder && (messages !== undefined || params.possibleDuplicate)) {
+  // The order must not depend on how many messages there are, which can change from page to page.
+  if (inOrder || (!params.possibleDuplicate && ids.length * kinds.length > MAX_RANGES)) {
+    return messages === undefined
+      ? bySeq(params, 'event e NOT INDEXED WHERE true', [], domainIds, kinds)
+      : bySeq(params, OF_MESSAGES, [messages], domainIds, kinds);
+  }
+  if (messages !== undefined || params.possibleDuplicate) {
     const filter = createFilter();
     filter.oneOf('e.domain_id', domainIds);
     if (params.kinds !== undefined) filter.oneOf('e.kind', kinds);
     return messages === undefined
       ? byTime(params, `${OF_DUPLICATES}${filter.and()}`, [filter.values()])
       : byTime(params, `${OF_MESSAGES}${filter.and()}`, [[messages, ...filter.values()]]);
-  }
-  if (inOrder || ids.length * kinds.length > MAX_RANGES) {
-    return messages === undefined
-      ? bySeq(params, 'event e NOT INDEXED WHERE true', [], domainIds, kinds)
-      : bySeq(params, OF_MESSAGES, [messages], domainIds, kinds);
   }
   return byTime(
     params,

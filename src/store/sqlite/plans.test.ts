@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
+import { event, HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
 import { COUNTED_SQL } from '../shared/event-sums.ts';
 import { MEMBERS_SQL } from '../shared/rows/causes.ts';
 import { DUE_FACTS_SQL } from '../shared/rows/notices.ts';
@@ -220,5 +220,21 @@ describe('query plans over a long queue', () => {
     const beforeSeq = listMessages(db, asked).nextSeq ?? 0;
     const { messages } = listMessages(db, { ...asked, beforeSeq });
     expect(messages.map(({ seq }) => seq)).toEqual([2 ** 34 + ROWS / 20 + 2, ROWS / 20 + 1]);
+  });
+
+  it('keeps the order of events to an address from page to page, also where its messages become many', () => {
+    const to = (address: string, at: number, domain = 'example.com') => {
+      const events = [{ ...event('suppressed'), at }];
+      return message({ domain, recipients: [recipient({ address, state: 'suppressed', events })] });
+    };
+    const send = (messages: ReturnType<typeof to>[]) =>
+      commitAccepted(session, { messages, epoch: 1, idempotency: null });
+    send(Array.from({ length: 200 }, (_, n) => to('other@example.net', 1, `d${n}.example`)));
+    send([3, 2, 1].map((at) => to('bea@example.net', at)));
+    const asked = { recipient: 'bea@example.net', newestFirst: true, look: 20_000 } as const;
+    const page = findEvents(db, { ...asked, limit: 1 });
+    send(Array.from({ length: 1_000 }, () => to('bea@example.net', 4)));
+    const rest = findEvents(db, { ...asked, limit: 9, from: page.next ?? { at: 0, seq: 0 } });
+    expect([...page.events, ...rest.events].map(({ at }) => at).toSorted()).toEqual([1, 2, 3]);
   });
 });
