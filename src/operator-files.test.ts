@@ -142,7 +142,7 @@ describe('the files of a data folder under a running server', () => {
     for (const name of names) rmSync(join(path, name));
     writeFileSync(join(path, 'secret-key'), '');
     clock.advance(10_000);
-    await vi.waitFor(() => expect(warn).toHaveBeenCalledTimes(4));
+    await expect.poll(() => warn.mock.calls.length).toBe(4);
     expect(texts()).toEqual(before);
 
     rmSync(join(path, 'node-id'));
@@ -151,7 +151,7 @@ describe('the files of a data folder under a running server', () => {
     const look = () => {
       const begun = rounds.mock.calls.length;
       clock.advance(10_000);
-      return vi.waitFor(() => expect(rounds.mock.calls.length).toBe(begun + 1));
+      return expect.poll(() => rounds.mock.calls.length).toBe(begun + 1);
     };
     await look();
     await look();

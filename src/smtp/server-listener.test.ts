@@ -145,7 +145,7 @@ it('leaves memory for the messages of others, whatever one owner sends', async (
       if (reply.startsWith('452')) refused += 1;
     });
   }
-  await expect.poll(() => waiting() + refused, { timeout: 20_000 }).toBe(slow.length);
+  await expect.poll(() => waiting() + refused).toBe(slow.length);
   expect(await other?.transact({ from: 'other@b.example', ...HUNDRED_KB })).toMatch(/^250 /);
   for (const one of clients) one.close();
   await ports.stop(0);
@@ -338,6 +338,6 @@ it('takes handshakes and input that come at once in turns of their addresses', a
   await once(leaving, 'finish');
   for (let turns = 0; turns < 20; turns++) await nextTurn();
   stepMs = 5;
-  await expect.poll(() => leaving.closed, { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => leaving.closed).toBe(true);
   await ports.stop(0);
 });

@@ -119,7 +119,7 @@ describePostgres('a database that is not fit', () => {
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'postrider_limited'",
     );
     const said = () => commitOne(store).catch((error: Error) => error.message);
-    await expect.poll(said, { timeout: 20_000 }).toMatch(/raise .*CONNECTION LIMIT of the role/);
+    await expect.poll(said).toMatch(/raise .*CONNECTION LIMIT of the role/);
     await store.close();
     expect(await refusal(limited)).toMatch(/for role .*needs at least 4 .*CONNECTION LIMIT of the role/);
     await runSql(url, 'ALTER ROLE postrider_limited CONNECTION LIMIT 3');
@@ -252,9 +252,9 @@ describePostgres('a server of PostgreSQL', () => {
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = current_user',
     );
     const said = () => commitOne(store).catch((error: Error) => error.message);
-    await expect.poll(said, { timeout: 20_000 }).toMatch(/refuses the password: .* start this process again/);
+    await expect.poll(said).toMatch(/refuses the password: .* start this process again/);
     await runSql(cluster.url, "ALTER ROLE postrider PASSWORD 's3cret'");
-    await expect.poll(said, { timeout: 20_000 }).toMatchObject({ id: expect.any(Number) });
+    await expect.poll(said).toMatchObject({ id: expect.any(Number) });
     await store.close();
   });
 
@@ -363,11 +363,9 @@ describePostgres('settings of the server, the database or the role', () => {
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
     );
     const said = () => commitOne(store).catch((error: Error) => error.message);
-    await expect
-      .poll(said, { timeout: 20_000 })
-      .toMatch(/read-only: set default_transaction_read_only to off/);
+    await expect.poll(said).toMatch(/read-only: set default_transaction_read_only to off/);
     await set('off');
-    await expect.poll(said, { timeout: 20_000 }).toMatchObject({ id: expect.any(Number) });
+    await expect.poll(said).toMatchObject({ id: expect.any(Number) });
     await store.close();
   });
 });

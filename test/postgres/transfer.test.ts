@@ -333,7 +333,7 @@ describePostgres('a server that was paused while its database was transferred', 
     await expect(cutOff()).rejects.toThrow('cut off');
     // The first call of each connection finds that it has ended.
     await expect(accept()).rejects.toThrow(StoreUnavailable);
-    await expect.poll(why, { timeout: 20_000 }).toContain('has begun; repeat the command');
+    await expect.poll(why).toContain('has begun; repeat the command');
     for (const ask of [
       () => store.heartbeat({ epoch, now: systemClock.now() }),
       () => store.beginEpoch({ nodeId: 'paused', now: systemClock.now() }),
@@ -345,12 +345,12 @@ describePostgres('a server that was paused while its database was transferred', 
     const source = await openEnd(url, 'source', systemClock);
     await cancelTransfer(source);
     await source.close();
-    await expect.poll(() => store.writable(), { timeout: 20_000 }).toEqual({ ok: true });
+    await expect.poll(() => store.writable()).toEqual({ ok: true });
     expect(await store.heartbeat({ epoch, now: systemClock.now() })).toEqual({ kind: 'ended' });
 
     const another = `sqlite:${join(await temporaryFolder(scope), 'new.db')}`;
     expect(await move(url, another)).toMatchObject({ waiting: 1 });
-    await expect.poll(why, { timeout: 20_000 }).toContain('was transferred to sqlite:');
+    await expect.poll(why).toContain('was transferred to sqlite:');
     expect(await countOf(url, 'message')).toBe(1);
     const looked = await openEnd(url, 'look', systemClock);
     expect((await plan(looked)).map(({ table }) => table)).toContain('meta');

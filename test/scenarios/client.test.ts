@@ -61,12 +61,12 @@ describe('the client', () => {
     expect((await sandbox.rules.list()).map(({ RuleID }) => RuleID)).toContain(rule.RuleID);
     const { MessageID } = await postrider.send({ ...MESSAGE, To: to('branch-a') });
     await expect
-      .poll(async () => (await postrider.messages.get(MessageID)).Recipients[0]?.Status, { timeout: 15_000 })
+      .poll(async () => (await postrider.messages.get(MessageID)).Recipients[0]?.Status)
       .toBe('Bounced');
     await sandbox.rules.delete(rule.RuleID);
     expect(await sandbox.rules.clear({ Inbox: 'branch-a' })).toEqual({ Deleted: 0 });
 
-    await expect.poll(() => seen, { timeout: 15_000 }).toEqual(['Your code']);
+    await expect.poll(() => seen).toEqual(['Your code']);
     abort.abort();
     await following;
     const [own] = (await sandbox.list({ Inbox: 'branch-a' })).Items;

@@ -360,12 +360,12 @@ describe('webhooks', () => {
     const refused = await firstOf(many, 7);
     for (const reply of refused)
       expect([reply.status, codes(reply), reply.headers['retry-after']]).toEqual([429, [429], '5']);
-    await expect.poll(() => waiting.length, { timeout: 10_000 }).toBe(5);
+    await expect.poll(() => waiting.length).toBe(5);
     for (const response of waiting) response.end();
     const statuses = (await Promise.all(many)).map(({ status }) => status).sort();
     expect(statuses).toEqual([...Array(5).fill(200), ...Array(7).fill(429)]);
     const last = test();
-    await expect.poll(() => waiting.length, { timeout: 10_000 }).toBe(6);
+    await expect.poll(() => waiting.length).toBe(6);
     waiting.at(-1)?.end();
     expect((await last).status).toBe(200);
     server.closeAllConnections();

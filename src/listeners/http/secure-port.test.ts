@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   END_HEADERS,
   END_STREAM,
@@ -274,19 +274,31 @@ describe('one port for all', () => {
   });
 
   it('ends a body that takes too long with 408, and no answer that does', async () => {
+    const clock = createVirtualClock();
     const body = new PassThrough();
-    const answer = async () => ({ status: 200, headers: {}, body });
-    const short = await start({ requestTimeoutMs: 50 }, [{ method: 'GET', path: '/slow', handle: answer }]);
+    const answer = vi.fn(async () => ({ status: 200, headers: {}, body }));
+    const short = await start(
+      { requestTimeoutMs: 50 },
+      [{ method: 'GET', path: '/slow', handle: answer }],
+      clock,
+    );
     const client = await openHttp2(short.server);
     const slow = client.send('GET', '/slow');
+    await expect.poll(() => answer.mock.calls.length).toBe(1);
     const headers = { authorization: `Bearer ${await short.token()}`, 'content-type': 'application/json' };
+    const timers = clock.pendingTimers();
     const stream = client.session.request({ ':method': 'POST', ':path': '/api/v1/email', ...headers });
     const status = new Promise((resolve) => stream.once('response', (got) => resolve(got[':status'])));
     stream.on('error', () => undefined);
     stream.write('{');
     stream.resume();
+    // One of the stream, and two of the reader of its body.
+    await expect.poll(() => clock.pendingTimers() - timers).toBe(3);
+    await clock.advance(50);
     expect(await status).toBe(408);
-    await new Promise((resolve) => stream.once('close', resolve));
+    const closed = new Promise((resolve) => stream.once('close', resolve));
+    await clock.advance(50);
+    await closed;
     body.end('late');
     expect(await slow).toMatchObject({ status: 200, text: 'late' });
     client.close();

@@ -245,13 +245,13 @@ describe('claims', () => {
     await store.commitAccepted({ messages, epoch: 1, idempotency: null });
     await queued(1, { from: 'small.example', dueAt: T0 + 1 });
     claims.start();
-    await expect.poll(() => siteQuestions, { timeout: 10_000 }).toBeGreaterThanOrEqual(20_000);
+    await expect.poll(() => siteQuestions).toBeGreaterThanOrEqual(20_000);
     expect(count('small.example')).toBe(0);
     const found = async () => {
       await clock.advance(1_000);
       return count('small.example');
     };
-    await expect.poll(found, { timeout: 10_000 }).toBe(1);
+    await expect.poll(found).toBe(1);
   }, 30_000);
 
   it('take nothing for a site that holds half of what it may', async () => {

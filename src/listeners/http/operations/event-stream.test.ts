@@ -126,13 +126,10 @@ describe('GET /events/stream', () => {
       came = block;
     });
     await expect
-      .poll(
-        () => {
-          clock.advance(1_000);
-          return came;
-        },
-        { timeout: 15_000 },
-      )
+      .poll(() => {
+        clock.advance(1_000);
+        return came;
+      })
       .not.toBeNull();
     expect([(await beat).data, Number((await beat).id)]).toEqual([null, Number(start.id) + 2]);
     await own.call('DELETE', `/tokens/${TokenID}`);
@@ -141,13 +138,10 @@ describe('GET /events/stream', () => {
       over = true;
     });
     await expect
-      .poll(
-        () => {
-          clock.advance(1_000);
-          return over;
-        },
-        { timeout: 15_000 },
-      )
+      .poll(() => {
+        clock.advance(1_000);
+        return over;
+      })
       .toBe(true);
     await own.close();
   });
@@ -185,13 +179,10 @@ describe('a client that takes nothing', () => {
     clock.advance(59_000);
     expect(await statusNow()).toBe(429);
     await expect
-      .poll(
-        () => {
-          clock.advance(61_000);
-          return statusNow();
-        },
-        { timeout: 10_000 },
-      )
+      .poll(() => {
+        clock.advance(61_000);
+        return statusNow();
+      })
       .toBe(200);
     let read = 0;
     socket.on('data', (chunk) => {

@@ -104,13 +104,10 @@ describe('GET /sandbox/stream', () => {
     });
     const advanceUntil = (done: () => unknown) =>
       expect
-        .poll(
-          () => {
-            clock.advance(1_000);
-            return done();
-          },
-          { timeout: 15_000 },
-        )
+        .poll(() => {
+          clock.advance(1_000);
+          return done();
+        })
         .toBeTruthy();
     await advanceUntil(() => came);
     await own.call('DELETE', `/tokens/${TokenID}`);

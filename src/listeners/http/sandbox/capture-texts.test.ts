@@ -98,13 +98,10 @@ describe('reading captured messages', () => {
     });
     texts.start();
     await expect
-      .poll(
-        () => {
-          clock.advance(250);
-          return unread.size;
-        },
-        { timeout: 15_000 },
-      )
+      .poll(() => {
+        clock.advance(250);
+        return unread.size;
+      })
       .toBe(0);
     await texts.stop();
     const of = (seq: number) => put.find(({ messageSeq }) => messageSeq === seq)?.text;
@@ -170,7 +167,7 @@ describe('reading captured messages', () => {
         clock.advance(stepMs);
         return left();
       };
-      return expect.poll(advanced, { interval: 5, timeout: 15_000 });
+      return expect.poll(advanced, { interval: 5 });
     };
     texts.start();
     const others = () => [...unread.values()].filter((domain) => domain === OTHER).length;

@@ -176,7 +176,7 @@ describe('renewing', () => {
     const due = () => store.staleMtaSts({ now: clock.now(), limit: 1000 });
     for (let hour = 0; hour < hours; hour += 1) {
       await clock.advance(HOUR);
-      await expect.poll(due, { interval: 2, timeout: 15_000 }).toEqual([]);
+      await expect.poll(due, { interval: 2 }).toEqual([]);
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -243,7 +243,7 @@ describe('renewing', () => {
     sts = createSts(full);
     await sts.start();
     await clock.advance(HOUR);
-    await expect.poll(() => [looks, fetched.length], { interval: 2, timeout: 15_000 }).toEqual([2, 1]);
+    await expect.poll(() => [looks, fetched.length], { interval: 2 }).toEqual([2, 1]);
     await sts.stop(0);
     expect([looks, fetched.length]).toEqual([2, 1]);
   });
