@@ -99,6 +99,10 @@ it('is not made where it cannot be, and leaves what is there', async () => {
   await expect(backup(join(root, 'new'), { database: join(root, 'no.db') })).rejects.toThrow(
     'there is no postrider database at',
   );
+  const place = join(folder, 'database-server');
+  writeFileSync(place, '7 another 28075976 7714173566884860836 16384 00000001\n');
+  await expect(backup(join(root, 'new'))).rejects.toThrow('was last used with a database of PostgreSQL');
+  rmSync(place);
   const to = join(data, 'new');
   const lock = takeLock(`${to}.part`);
   writeFileSync(`${to}.part`, 'of the other');

@@ -19,6 +19,7 @@ import {
   copyDatabase,
   type Hold,
   newestSchema,
+  otherDatabase,
   prepareRestored,
   schemaOf,
   sizeOfCopy,
@@ -90,6 +91,8 @@ export async function writeBackup(params: {
   if (!existsSync(dirname(file))) {
     throw new BackupError(`there is no folder ${dirname(file)}; make it, or correct the path`);
   }
+  const other = otherDatabase(database, folder);
+  if (other !== null) throw new BackupError(other);
   if (!existsSync(database)) throw new BackupError(`there is no postrider database at ${database}`);
   const left = unfinished(file);
   const { part, copy } = left;

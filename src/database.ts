@@ -2,7 +2,7 @@
  * Which engine the store has, and what follows from it: `database` of the configuration in, an open Store out. Nothing
  * else knows whether that is SQLite or PostgreSQL.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { databaseFile } from './config/database-file.ts';
 import type { Config } from './config/table.ts';
@@ -13,7 +13,7 @@ import { isPostgresUrl } from './lib/postgres-url.ts';
 import { openPostgresStore } from './store/postgres/open.ts';
 import { StoreRefused } from './store/shared/refusal.ts';
 import { removeOldCopies } from './store/sqlite/before-migration.ts';
-import { factOf } from './store/sqlite/copy.ts';
+import { otherDatabase } from './store/sqlite/copy.ts';
 import { takeLock } from './store/sqlite/engine/lock.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { Store } from './store/store.ts';
@@ -57,7 +57,8 @@ export async function openDatabase(deps: Dependencies, config: Keys): Promise<Da
   const { clock } = deps;
   const file = databaseFile(config);
   if (file !== null) {
-    refuseOther(file, config.data);
+    const other = otherDatabase(file, config.data);
+    if (other !== null) throw new StoreRefused('inaccessible', other);
     refuseLost(file, config.data);
   }
   const folderLock = isShared(config) ? takeLock(join(config.data, 'node')) : null;
@@ -89,21 +90,6 @@ export async function openDatabase(deps: Dependencies, config: Keys): Promise<Da
     folderLock?.release();
     throw cause;
   }
-}
-
-/**
- * Refuses SQLite in a folder whose server last used PostgreSQL. If that was named by a flag or a variable, a command without it would
- * make an SQLite database and work on that. A database that a transfer brought back from PostgreSQL is the same instance, and allowed.
- */
-function refuseOther(file: string, folder: string): void {
-  const place = join(folder, DATA_FILES.place);
-  if (file !== join(folder, DATA_FILES.database) || !existsSync(place)) return;
-  const instance = factOf(file, 'instance_id');
-  if (instance !== null && readFileSync(place, 'utf8').split(' ').includes(instance)) return;
-  throw new StoreRefused(
-    'inaccessible',
-    `The data folder ${folder} was last used with a database of PostgreSQL. Name that one as the key database in ${DATA_FILES.config} of this folder, or as POSTRIDER_DATABASE. To use ${file} instead, delete ${place}. Nothing was written.`,
-  );
 }
 
 /**

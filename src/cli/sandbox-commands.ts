@@ -1,7 +1,9 @@
 /** `sandbox …`: inboxes of captured mail, waiting for mail, releasing it, and simulated failures. */
 
 import type { CaptureDetail, CaptureSummary, Inbox, Released, SandboxRule } from '../client/api-types.ts';
-import { EXISTING, queryOf } from './api-client.ts';
+import type { Page } from '../client/many.ts';
+import { EXISTING, firstPage, queryOf } from './api-client.ts';
+import { numberFrom } from './arguments.ts';
 import type { CommandGroup, ContextCommand } from './command.ts';
 import { printTable } from './lists.ts';
 import { CommandError, tableOf, UsageError } from './terminal.ts';
@@ -42,11 +44,12 @@ export const sandboxCommands: CommandGroup = (program) => {
 
   withFilters(sandbox.command('list').description('list captured mail, newest first'))
     .option('--unseen', 'only mail that nobody has marked as seen')
-    .option('--limit <n>', 'maximum number of entries', '25')
+    .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .example('postrider sandbox list --inbox run-17')
-    .asks(async (ctx, api, { unseen, limit, ...options }: Options & { unseen?: true }) => {
-      const query = queryOf({ ...filtersOf(options), Seen: unseen && 'false', Limit: limit });
-      const { Items } = await api.call<{ Items: CaptureSummary[] }>('GET', `/sandbox/messages${query}`);
+    .asks(async (ctx, api, { limit, ...options }: { limit: number }) => {
+      const { unseen, ...filters }: Options = options;
+      const query = { ...filtersOf(filters), Seen: unseen && 'false' };
+      const { Items } = await firstPage<Page<CaptureSummary>>(api, '/sandbox/messages', query, limit);
       const rows = Items.map((item) => [item.ID, item.CapturedAt, item.Inbox, item.EnvelopeTo, item.Subject]);
       const head = ['ID', 'CAPTURED', 'INBOX', 'TO', 'SUBJECT'];
       ctx.print(Items, tableOf(head, rows, 'Nothing captured.'));

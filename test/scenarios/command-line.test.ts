@@ -364,6 +364,7 @@ describe('commands without a running server', () => {
       ['message a@b.example', 1, /see: \S*postrider messages --to a@b\.example/],
       ['template show nothing', 1, /there is no template "nothing"; see: \S*postrider template list/],
       ['webhook calls 7 --delivery 4711', 1, /webhook 7 has no call 4711; see: \S*postrider webhook calls 7/],
+      ['sandbox list --limit many', 2, /Use a whole number from 1 to 100\./],
       ['sandbox show nothing', 1, /there is no captured mail "nothing"; see: \S*postrider sandbox list/],
       ['queue release nothing', 1, /no hold .*; see: \S*postrider queue holds/i],
       ['queue try nothing.example', 1, /no path or relay .*; see: \S*postrider queue path/i],

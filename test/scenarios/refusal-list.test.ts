@@ -46,17 +46,22 @@ beforeAll(async () => {
 });
 
 describe('a refused request', () => {
-  it('says where TLS was sent to the plain port, which header is none, and where mail is sent that was posted elsewhere', async () => {
+  it('says where TLS was sent to the plain port, which header is none, where SMTP was spoken, and where mail is sent that was posted elsewhere', async () => {
     const { port: plain, hostname } = new URL(server.server.localUrl);
     const header = `GET / HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer x\r\r\n\r\n`;
-    for (const input of [Buffer.from('160301000501000001', 'hex'), header]) {
+    for (const input of [Buffer.from('160301000501000001', 'hex'), header, 'EHLO me\r\n']) {
       const socket = connect(Number(plain), hostname);
       socket.on('error', () => undefined).resume();
       socket.end(input);
     }
-    await until('both are listed', async () => {
+    await until('all are listed', async () => {
       const texts = (await listed()).map(({ Message }) => Message).join('\n');
-      return /^TLS was sent to a port without TLS/m.test(texts) && /^A header has a line break/m.test(texts);
+      const expected = [
+        /^TLS was sent to a port without TLS/m,
+        /^A header has a line break/m,
+        /SMTP has another port/m,
+      ];
+      return expected.every((text) => text.test(texts));
     });
     for (const path of ['/emails', '/mail/send']) {
       const answer = await server.call('POST', path, { body: {} });

@@ -75,12 +75,14 @@ function toRefusal(
         message:
           'A header has a line break or another character that it may not have: a token read from a file must not end with one',
       });
+    case 'HPE_INVALID_METHOD':
+      return new AppError('http-malformed', {
+        message:
+          Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE
+            ? 'TLS was sent to a port without TLS: use http://, or set http-certificate'
+            : 'A request begins with no method of HTTP: this port speaks HTTP, and SMTP has another port; after another request, its Content-Length was too small',
+      });
     default:
-      return new AppError(
-        'http-malformed',
-        Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE
-          ? { message: 'TLS was sent to a port without TLS: use http://, or set http-certificate' }
-          : {},
-      );
+      return new AppError('http-malformed');
   }
 }

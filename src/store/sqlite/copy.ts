@@ -3,8 +3,10 @@
  * restore. A copy is one snapshot of the source. While it is made, the journal of the source grows.
  */
 import { once } from 'node:events';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { DATA_FILES } from '../../lib/data-files.ts';
 import { readMigrations } from '../shared/migrations.ts';
 import type { Connection } from './engine/connection.ts';
 import { openConnection } from './engine/connection.ts';
@@ -47,6 +49,19 @@ export function schemaOf(path: string): number {
   } finally {
     db.close();
   }
+}
+
+/**
+ * Why the database of a data folder is not to be used: the folder's server last used PostgreSQL. If that was named by a flag or a
+ * variable, a command without it would work on another database. One that a transfer brought back from PostgreSQL is the same
+ * instance, and null.
+ */
+export function otherDatabase(file: string, folder: string): string | null {
+  const place = join(folder, DATA_FILES.place);
+  if (file !== join(folder, DATA_FILES.database) || !existsSync(place)) return null;
+  const instance = factOf(file, 'instance_id');
+  if (instance !== null && readFileSync(place, 'utf8').split(' ').includes(instance)) return null;
+  return `The data folder ${folder} was last used with a database of PostgreSQL. Name that one as the key database in ${DATA_FILES.config} of this folder, or as POSTRIDER_DATABASE. To use ${file} instead, delete ${place}. Nothing was written.`;
 }
 
 /** A fact in `meta` of a database file; null: it has none, or is not ours. */

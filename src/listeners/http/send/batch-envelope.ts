@@ -29,7 +29,9 @@ export function readBatchEnvelope(object: JsonObject, strict: boolean): BatchRea
     const text = messages === undefined ? 'Messages is required' : 'Messages must be an array';
     problems.add('wrong-type', '/Messages', text);
   } else if (messages.length === 0 || messages.length > MAX_BATCH) {
-    problems.add('invalid-parameter', '/Messages', `Messages holds 1 to ${MAX_BATCH} messages`);
+    const more =
+      messages.length > 0 ? `, and this has ${messages.length}: send them in several requests` : '';
+    problems.add('invalid-parameter', '/Messages', `Messages holds 1 to ${MAX_BATCH} messages${more}`);
   }
   const [first, ...rest] = problems.items;
   if (first !== undefined) return { ok: false, problems: [first, ...rest] };
