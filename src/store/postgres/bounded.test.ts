@@ -234,6 +234,12 @@ describePostgres('the rows that an operation reads', () => {
       },
     },
     {
+      name: 'deliveries that may be duplicates',
+      most: 100,
+      work: (store) =>
+        store.findEvents(everyEvent({ possibleDuplicate: true, newestFirst: true, limit: 10, look: 1_000 })),
+    },
+    {
       name: 'events that are followed',
       most: 200,
       work: (store) =>

@@ -2,8 +2,8 @@
  * The event log and outbox. `appendEvents` stores facts and, in the same statement, one pending call for each enabled
  * webhook of the domain that listens to their kind; if the transaction has created many for this domain, or others are
  * recorded, the calls are only recorded.
- * Reading uses (domain, kind, at), one index range for each domain and kind; clients that follow the events read them
- * by number, up to the horizon (engine/horizon.ts).
+ * Reading uses (domain, kind, at), one index range for each domain and kind; those that may be duplicates have their own
+ * index; clients that follow the events read them by number, up to the horizon (engine/horizon.ts).
  */
 
 import { wellFormedJson } from '../../lib/well-formed-json.ts';
@@ -259,6 +259,7 @@ async function rangesOf(db: Db, params: EventLook, shared: Shared): Promise<Even
   }
   const inOrder = params.afterSeq !== undefined && !params.newestFirst;
   if (inOrder) return bySeq(params, 'e.seq <= ?', [await shared.horizon.safe()], domainIds, kinds);
+  if (params.possibleDuplicate) return ofDuplicates(params, domainIds, kinds);
   const ids = domainIds ?? (await domainIdsIn(db, 'event', MAX_RANGES));
   if (ids.length * kinds.length > MAX_RANGES) return bySeq(params, 'true', [], domainIds, kinds);
   return byTime(db, params, ids, kinds);
@@ -294,6 +295,43 @@ function bySeq(
         start,
         ...(matching === null ? [] : filter.values()),
         ...(matching?.end === undefined ? [] : [matching.end.seq]),
+        ...(matching?.filter.values() ?? []),
+        limit,
+        offset,
+      );
+    },
+  };
+}
+
+/** Deliveries that may have been repeated are few among all events. */
+function ofDuplicates(
+  params: EventLook,
+  domainIds: readonly number[] | undefined,
+  kinds: readonly number[],
+): EventRanges {
+  const { newestFirst, from } = params;
+  const filter = createFilter();
+  filter.oneOf('e.domain_id', domainIds);
+  if (params.kinds !== undefined) filter.oneOf('e.kind', kinds);
+  filter.when('e.at >= ?', params.since);
+  filter.when('e.at < ?', params.until);
+  const [before, upTo, order] = newestFirst ? ['<', '>=', 'DESC'] : ['>', '<=', 'ASC'];
+  const behind = from === undefined ? '' : ` AND (e.at, e.seq) ${before} (?, ?)`;
+  return {
+    narrow: true,
+    async end(db, look) {
+      return (await this.rows(db, null, 1, look - 1))[0];
+    },
+    rows(db, matching, limit, offset) {
+      const end = matching?.end;
+      const within = end === undefined ? '' : ` AND (e.at, e.seq) ${upTo} (?, ?)`;
+      return db.all<EventPlace>(
+        `SELECT e.at, e.seq FROM event e WHERE strpos(e.detail, '${DUPLICATE_MARK}') > 0
+           ${filter.and()}${behind}${within}${matching?.filter.and() ?? ''}
+         ORDER BY e.at ${order}, e.seq ${order} LIMIT ? OFFSET ?`,
+        ...filter.values(),
+        ...(from === undefined ? [] : [from.at, from.seq]),
+        ...(end === undefined ? [] : [end.at, end.seq]),
         ...(matching?.filter.values() ?? []),
         limit,
         offset,

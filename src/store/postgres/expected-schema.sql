@@ -575,6 +575,7 @@ CREATE INDEX domain_return_host ON domain USING btree ((((settings)::json ->> 'r
 CREATE INDEX egress_fact_end ON egress_fact USING btree (until);
 CREATE UNIQUE INDEX egress_fact_pkey ON egress_fact USING btree (kind, key);
 CREATE UNIQUE INDEX era_pkey ON era USING btree (number);
+CREATE INDEX event_duplicate ON ONLY event USING btree (at, seq) WHERE (strpos(detail, '"possibleDuplicate":true'::text) > 0);
 CREATE INDEX event_kind ON ONLY event USING btree (domain_id, kind, at, seq);
 CREATE INDEX event_loose ON ONLY event USING btree (at, seq) WHERE (message_seq IS NULL);
 CREATE INDEX event_message ON ONLY event USING btree (message_seq, seq) WHERE (message_seq IS NOT NULL);
