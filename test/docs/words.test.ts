@@ -93,6 +93,29 @@ describe('words that were replaced', () => {
   });
 });
 
+describe('the changelog', () => {
+  it('tells each thing once', () => {
+    const page = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
+    const wordsOf = (line: string) => [...new Set(line.match(/[\w`-]{4,}/g))];
+    const lines = page
+      .split('\n')
+      .flatMap((line) => (line.startsWith('- ') ? [{ line, words: wordsOf(line) }] : []))
+      .filter(({ words }) => words.length >= 6);
+    const isOf = (some: readonly string[], others: readonly string[]) => {
+      let missing = 0;
+      return some.every((word) => others.includes(word) || ++missing <= 0.2 * some.length);
+    };
+    const twice = lines.flatMap(({ line, words }, i) =>
+      lines
+        .slice(i + 1)
+        .flatMap((other) =>
+          isOf(words, other.words) || isOf(other.words, words) ? [`${line}\n${other.line}`] : [],
+        ),
+    );
+    expect(twice).toEqual([]);
+  });
+});
+
 describe('the glossary', () => {
   it('has each word once, in alphabetical order', () => {
     const page = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8');
