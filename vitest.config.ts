@@ -32,6 +32,7 @@ export const common = {
   // For machines that do other things too; nothing here needs more than a few seconds of its own.
   testTimeout: 60_000,
   hookTimeout: 60_000,
+  // What answers in its own time (a thread, a socket, a page after a click) is asked until it is true.
   expect: { poll: { timeout: 20_000 } },
   pool: 'forks',
   // As the launcher says it (bin/postrider).

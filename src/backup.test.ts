@@ -102,6 +102,7 @@ it('is not made where it cannot be, and leaves what is there', async () => {
   const place = join(folder, 'database-server');
   writeFileSync(place, '7 another 28075976 7714173566884860836 16384 00000001\n');
   await expect(backup(join(root, 'new'))).rejects.toThrow('was last used with a database of PostgreSQL');
+  expect(() => wayBack(folder, database)).toThrow('was last used with a database of PostgreSQL');
   rmSync(place);
   const to = join(data, 'new');
   const lock = takeLock(`${to}.part`);
@@ -227,6 +228,6 @@ it('says how much room a restore needs if the disk is full, and leaves nothing t
 });
 
 it('is a way back only where there is a database, and a copy of it', () => {
-  expect(() => wayBack(join(data, 'postrider.db'))).toThrow('there is no postrider database at');
-  expect(() => wayBack(database)).toThrow('there is no copy from before an upgrade');
+  expect(() => wayBack(data, join(data, 'postrider.db'))).toThrow('there is no postrider database at');
+  expect(() => wayBack(folder, database)).toThrow('there is no copy from before an upgrade');
 });

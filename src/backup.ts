@@ -91,9 +91,7 @@ export async function writeBackup(params: {
   if (!existsSync(dirname(file))) {
     throw new BackupError(`there is no folder ${dirname(file)}; make it, or correct the path`);
   }
-  const other = otherDatabase(database, folder);
-  if (other !== null) throw new BackupError(other);
-  if (!existsSync(database)) throw new BackupError(`there is no postrider database at ${database}`);
+  requireDatabase(database, folder);
   const left = unfinished(file);
   const { part, copy } = left;
   let lock: StoreLock | null = null;
@@ -231,6 +229,12 @@ export async function restoreBackup(params: {
   }
 }
 
+function requireDatabase(database: string, folder: string): void {
+  const other = otherDatabase(database, folder);
+  if (other !== null) throw new BackupError(other);
+  if (!existsSync(database)) throw new BackupError(`there is no postrider database at ${database}`);
+}
+
 function hidden(folder: string, name: string): string {
   return join(folder, `.${name}${RESTORING}`);
 }
@@ -243,8 +247,8 @@ function isUnfinished(names: readonly string[]): boolean {
 }
 
 /** The way back to before the last upgrade (`openWayBack`). Throws BackupError or StoreRefused. */
-export function wayBack(database: string): WayBack {
-  if (!existsSync(database)) throw new BackupError(`there is no postrider database at ${database}`);
+export function wayBack(folder: string, database: string): WayBack {
+  requireDatabase(database, folder);
   const way = openWayBack(database);
   if (way === null) {
     throw new BackupError(

@@ -54,7 +54,7 @@ function optionTable(command: Command): string {
     .map((option) => [
       code(option.flags),
       option.mandatory ? `${option.description} (required)` : option.description,
-      typeof option.defaultValue === 'string' ? code(option.defaultValue) : '–',
+      ['string', 'number'].includes(typeof option.defaultValue) ? code(String(option.defaultValue)) : '–',
     ]);
   return rows.length === 0 ? '' : table(['Option', 'Meaning', 'Default'], rows);
 }

@@ -92,7 +92,7 @@ export const backupCommands: CommandGroup = (program) => {
     .example('postrider rollback --data /var/lib/postrider')
     .runs(async (ctx, options: { send?: boolean; yes?: boolean }) => {
       const { folder, database } = places(ctx);
-      const way = wayBack(database);
+      const way = wayBack(folder, database);
       try {
         const madeAt = new Date(way.madeAt).toISOString();
         ctx.terminal.stderr.write(

@@ -9,9 +9,12 @@ import { printTable } from './lists.ts';
 import { CommandError, tableOf, UsageError } from './terminal.ts';
 
 type Options = Record<string, string | undefined>;
+type Filters = Partial<Record<'inbox' | 'to' | 'from' | 'subject' | 'text' | 'tag', string>>;
+type ListOptions = Filters & { unseen?: true; limit: number };
 interface Switches {
   code?: true;
   link?: true;
+  timeout: string;
 }
 
 const EXAMPLE_ID = '019ab0c1-7d3e-7000-8000-000000000000';
@@ -46,8 +49,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .option('--unseen', 'only mail that nobody has marked as seen')
     .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .example('postrider sandbox list --inbox run-17')
-    .asks(async (ctx, api, { limit, ...options }: { limit: number }) => {
-      const { unseen, ...filters }: Options = options;
+    .asks(async (ctx, api, { unseen, limit, ...filters }: ListOptions) => {
       const query = { ...filtersOf(filters), Seen: unseen && 'false' };
       const { Items } = await firstPage<Page<CaptureSummary>>(api, '/sandbox/messages', query, limit);
       const rows = Items.map((item) => [item.ID, item.CapturedAt, item.Inbox, item.EnvelopeTo, item.Subject]);
@@ -74,8 +76,8 @@ export const sandboxCommands: CommandGroup = (program) => {
     .option('--link', 'print only the most likely link in the mail')
     .apart('--code', '--link')
     .example('postrider sandbox wait --inbox run-17 --subject Sign --code --timeout 0')
-    .runs(async (ctx, { code, link, timeout, ...options }: Options & Switches) => {
-      const query = queryOf({ ...filtersOf(options), Timeout: timeout });
+    .runs(async (ctx, { code, link, timeout, ...filters }: Filters & Switches) => {
+      const query = queryOf({ ...filtersOf(filters), Timeout: timeout });
       await ctx.withApi(async (api) => {
         const mail = await api.call<CaptureDetail>('GET', `/sandbox/wait${query}`);
         if (!code && !link) {
@@ -187,7 +189,7 @@ function withFilters(command: ContextCommand): ContextCommand {
     .option('--tag <tag>', 'with this tag');
 }
 
-function filtersOf({ inbox, to, from, subject, text, tag }: Options): Options {
+function filtersOf({ inbox, to, from, subject, text, tag }: Filters): Options {
   return { Inbox: inbox, To: to, From: from, Subject: subject, Text: text, Tag: tag };
 }
 

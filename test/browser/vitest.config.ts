@@ -16,7 +16,6 @@ export default defineConfig({
     globalSetup: 'test/browser/shared-browser.ts',
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // What a page shows is asked until it is true: it answers a moment after the click.
-    expect: { poll: { timeout: 20_000 } },
+    expect: common.expect,
   },
 });

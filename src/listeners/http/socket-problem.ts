@@ -80,7 +80,7 @@ function toRefusal(
         message:
           Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE
             ? 'TLS was sent to a port without TLS: use http://, or set http-certificate'
-            : 'A request begins with no method of HTTP: this port speaks HTTP, and SMTP has another port; after another request, its Content-Length was too small',
+            : 'This is no HTTP request, and this port speaks HTTP; SMTP has another port. Behind another request of the same connection: its Content-Length was too small',
       });
     default:
       return new AppError('http-malformed');

@@ -71,7 +71,7 @@ function inflated(raw: Uint8Array, { maxBytes, clock, share }: BodyLimits): Prom
 
 function tooLarge(maxBytes: number): AppError {
   return new AppError('body-too-large', {
-    message: `The request body may have at most ${maxBytes} octets (${(maxBytes / 2 ** 20).toFixed(1)} MiB); files in base64 are a third larger in it`,
+    message: `The request body may have at most ${maxBytes} octets; files in base64 are a third larger in it`,
   });
 }
 
