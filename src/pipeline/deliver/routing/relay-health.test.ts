@@ -96,13 +96,23 @@ describe('the health of relays', () => {
     expect(health.order([A])).toEqual([A]);
   });
 
-  it('forgets failures that are more than six hours apart', async () => {
-    const { clock, health } = relays();
-    health.failed('a.example:25', 'connect', 'refused');
-    await clock.advance(30_000 + 6 * 3_600_000 + 1);
-    health.failed('a.example:25', 'connect', 'refused');
-    expect(health.unhealthy()).toMatchObject([{ failures: 1 }]);
-  });
+  it.each(['connect', 'mail'] as const)(
+    'forgets a failure at %s six hours after its time, also without mail',
+    async (stage) => {
+      const { clock, health } = relays();
+      health.failed('b.example:25', stage, 'refused');
+      await clock.advance(30_000 + 6 * 3_600_000);
+      // A works, so that nothing tests B.
+      expect(health.order([A, B])).toEqual([A, B]);
+      expect(health.unhealthy()).toMatchObject([{ failures: 1 }]);
+      await clock.advance(1);
+      expect([health.unhealthy(), health.hasFailed('b.example:25'), health.halfOpen('b.example:25')]).toEqual(
+        [[], false, false],
+      );
+      health.failed('b.example:25', stage, 'refused');
+      expect(health.unhealthy()).toMatchObject([{ failures: 1 }]);
+    },
+  );
 });
 
 it('a relay that failed gets little time where another works, and its usual time where none does', async () => {

@@ -8,8 +8,8 @@
  *                          └────── failed ────────┘   each time for longer
  *
  * Times are monotonic: a clock that is set does not keep one skipped. If no other relay is left, a failing one is tried
- * anyway. A restart forgets it, because operators often restart after
- * a repair.
+ * anyway. A failure is forgotten six hours after its time, because a relay behind working ones is not tested, and by a
+ * restart, because operators often restart after a repair.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Route } from '../../../model/route.ts';
@@ -54,7 +54,7 @@ export interface RelayHealth {
   tryNow(relay: string): boolean;
   /** Nothing is known of it any more. */
   forget(relay: string): void;
-  /** The failing ones, worst first. */
+  /** Those that failed lately and have not been seen to work since, worst first. */
   unhealthy(): readonly RelayState[];
 }
 
@@ -80,7 +80,7 @@ export function createRelayHealth(clock: Clock): RelayHealth {
       for (const target of targets) {
         if (target.kind !== 'relay') continue;
         const relay = relayName(target);
-        const state = failing.get(relay);
+        const state = stateOf(relay);
         if (state === undefined) continue;
         if (state.untilMs > nowMs || (probes.get(relay) ?? 0) > nowMs) passed.push(target);
         // A relay behind working ones is not tested.
@@ -92,12 +92,10 @@ export function createRelayHealth(clock: Clock): RelayHealth {
     },
     failed(relay, at, why) {
       const nowMs = clock.monotonicMs();
-      const before = failing.get(relay);
+      const before = stateOf(relay);
       // Failures of concurrent attempts count as one.
       if (before !== undefined && before.untilMs > nowMs) return;
-      // Failures further apart are not consecutive.
-      const inRow = before === undefined || before.untilMs + KEPT_MS < nowMs ? 0 : before.failures;
-      const failures = inRow + 1;
+      const failures = (before?.failures ?? 0) + 1;
       const waitMs = RELAY_WAITS[Math.min(failures, RELAY_WAITS.length) - 1] ?? 0;
       const untilMs = nowMs + waitMs;
       const state = { relay, failures, untilMs, why: why.slice(0, 512), at };
@@ -105,16 +103,14 @@ export function createRelayHealth(clock: Clock): RelayHealth {
       probes.delete(relay);
     },
     connected(relay) {
-      if (failing.size > 0 && failing.get(relay)?.at !== 'mail') works(relay);
+      if (stateOf(relay)?.at !== 'mail') works(relay);
     },
-    delivered(relay) {
-      if (failing.size > 0 && failing.has(relay)) works(relay);
-    },
-    halfOpen: (relay) => failing.size > 0 && failing.get(relay)?.at === 'mail',
-    passedOver: (relay) => (failing.get(relay)?.untilMs ?? 0) > clock.monotonicMs(),
-    hasFailed: (relay) => failing.has(relay),
+    delivered: works,
+    halfOpen: (relay) => stateOf(relay)?.at === 'mail',
+    passedOver: (relay) => (stateOf(relay)?.untilMs ?? 0) > clock.monotonicMs(),
+    hasFailed: (relay) => stateOf(relay) !== undefined,
     tryNow(relay) {
-      const state = failing.get(relay);
+      const state = stateOf(relay);
       if (state === undefined) return false;
       failing.set(relay, { ...state, untilMs: clock.monotonicMs() });
       probes.delete(relay);
@@ -123,13 +119,23 @@ export function createRelayHealth(clock: Clock): RelayHealth {
     forget: works,
     unhealthy() {
       const offsetMs = clock.now() - clock.monotonicMs();
-      return [...failing.values()]
+      return [...failing.keys()]
+        .flatMap((relay) => stateOf(relay) ?? [])
         .map(({ untilMs, ...state }) => ({ ...state, until: Math.round(untilMs + offsetMs) }))
         .sort((a, b) => b.failures - a.failures);
     },
   };
 
+  function stateOf(relay: string) {
+    if (failing.size === 0) return undefined;
+    const state = failing.get(relay);
+    if (state === undefined || state.untilMs + KEPT_MS >= clock.monotonicMs()) return state;
+    works(relay);
+    return undefined;
+  }
+
   function works(relay: string): void {
+    if (failing.size === 0) return;
     failing.delete(relay);
     probes.delete(relay);
   }
