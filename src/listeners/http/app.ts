@@ -12,6 +12,7 @@ import type { Caller } from '../../model/submission.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 import { closeAfter, sendAnswer } from './answers.ts';
 import { readBody } from './body/body-reader.ts';
+import type { ConnectionLimit } from './connection-limit.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
 import type { createErrorAnswers } from './error-answers.ts';
 import type { OwnAddress } from './own-address.ts';
@@ -41,8 +42,7 @@ interface AppDeps extends Pick<HttpDeps, 'clock' | 'random' | 'missingPage'> {
   errors: ReturnType<typeof createErrorAnswers>;
   requests: RunningRequests;
   own: OwnAddress;
-  /** The class of requests of HTTP/1.1. */
-  Request: typeof IncomingMessage;
+  limit: Pick<ConnectionLimit, 'Request' | 'endsAfter'>;
   /** Whether a request came without TLS where TLS is required. */
   isPlainStranger(request: IncomingMessage): boolean;
 }
@@ -75,7 +75,7 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
     requestTimeout: options.requestTimeoutMs,
     connectionTimeout: options.silentConnectionMs,
     http: {
-      IncomingMessage: deps.Request,
+      IncomingMessage: deps.limit.Request,
       headersTimeout: options.headersTimeoutMs,
       connectionsCheckingInterval: 1000,
       requireHostHeader: false,
@@ -104,6 +104,7 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
     if (requests.isStopping() || leavesBody(request.raw)) closeAfter(request, reply);
     // Fastify ends the connection of a body that was refused; HTTP/2 ends only the request, and has no such header.
     if (request.raw.httpVersionMajor !== 1) reply.removeHeader('connection');
+    else if (!request.raw.complete && isLast(reply)) deps.limit.endsAfter(request.raw);
     done(null, payload);
   });
   app.setErrorHandler((error, request, reply) => errors.sendError(error, request, reply));
@@ -204,6 +205,11 @@ function faultOf({ httpVersion, headers, rawHeaders }: IncomingMessage): string 
 /** Node would read the rest of it, however many chunks it has, so that the connection can be used again. */
 function leavesBody({ complete, headers }: IncomingMessage): boolean {
   return !complete && headers['transfer-encoding'] !== undefined;
+}
+
+/** The client, HTTP/1.0 or this answer ends the connection after it. */
+function isLast(reply: FastifyReply): boolean {
+  return !reply.raw.shouldKeepAlive || reply.getHeader('connection') === 'close';
 }
 
 function isRead({ method }: FastifyRequest): boolean {

@@ -38,6 +38,10 @@ const SMALL_CHUNK_BYTES = 64;
 const SMALL_CHUNKS = 1_000;
 const RESTS_ENDED_PER_SECOND = 10;
 
+/** What is read, at most, behind the last answer of a connection (`endsAfter`). */
+const LEFT_BYTES = 64 * 1024 * 1024;
+const LEFT_MS = 30_000;
+
 type Counted = 'connections' | 'requests';
 
 interface Connection {
@@ -45,6 +49,8 @@ interface Connection {
   names: readonly string[];
   /** The answers that are being made, and whether all of the request has come. */
   running: Map<Writable, () => boolean>;
+  /** Its last answer is being sent: no further request is begun. */
+  isEnding: boolean;
 }
 
 export interface ConnectionLimit {
@@ -54,6 +60,12 @@ export interface ConnectionLimit {
   watch(server: Server): void;
   /** Requests of HTTP/1.1 that come by `inner` are those of the connection `socket`. */
   carries(socket: Socket, inner: Socket): void;
+  /**
+   * The answer to this request of HTTP/1.1 is the last of its connection. What the client still sends of the body is read and
+   * dropped before it closes: closed with octets unread it would be reset, and the client could lose the answer (RFC 9112
+   * §9.6). A client that reads only after it has sent all would be told of a broken pipe.
+   */
+  endsAfter(request: IncomingMessage): void;
   /** A request of `socket` is being answered until `answer` closes, from when it `isWhole`. */
   answers(socket: Socket, answer: Writable, isWhole: () => boolean): void;
   /** Reads input of a TLS handshake when it is the turn of its address. */
@@ -136,13 +148,14 @@ export function createConnectionLimit(
           socket.destroy();
           return;
         }
-        open.set(socket, { names: namesOf(plainIp(ip)), running: new Map() });
+        open.set(socket, { names: namesOf(plainIp(ip)), running: new Map(), isEnding: false });
         socket.once('close', () => open.delete(socket));
       });
       const handlers = server.listeners('request') as ((...given: unknown[]) => void)[];
       server.removeAllListeners('request');
       server.on('request', (request: IncomingMessage, response: ServerResponse) => {
         const carrier = carriers.get(request.socket) ?? request.socket;
+        if (open.get(carrier)?.isEnding === true) return;
         answers(carrier, response, () => request.complete);
         begin(carrier.remoteAddress ?? '', request.headers, () => {
           if (carrier.destroyed || response.closed) return;
@@ -156,6 +169,30 @@ export function createConnectionLimit(
       });
     },
     carries: (socket, inner) => carriers.set(inner, socket),
+    endsAfter(request) {
+      const { socket } = request;
+      const connection = open.get(carriers.get(socket) ?? socket);
+      if (connection === undefined || connection.isEnding) return;
+      connection.isEnding = true;
+      const close = socket.destroySoon.bind(socket);
+      // Node calls it when the answer has been sent.
+      socket.destroySoon = () => {
+        if (request.readableEnded || request.destroyed) return close();
+        socket.end();
+        let left = LEFT_BYTES;
+        const timer = clock.setTimer(LEFT_MS, close);
+        const end = (): void => {
+          timer.cancel();
+          close();
+        };
+        request.once('end', end);
+        socket.once('close', end);
+        request.on('data', (chunk: Buffer) => {
+          left -= chunk.length;
+          if (left < 0) end();
+        });
+      };
+    },
     answers,
     shake: (address, work) => handshakes(addressKey(plainIp(address)), work),
     begin,

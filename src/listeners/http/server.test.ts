@@ -152,6 +152,44 @@ describe('POST /email over a socket', () => {
     await small.close();
   });
 
+  it.each([
+    [
+      'a wrong token, and a client that closes after each',
+      'Connection: close\r\nAuthorization: Bearer x\r\n',
+      401,
+    ],
+    ['a body over the limit', '', 413],
+  ])('answers a client that reads only after it has sent its whole body: %s', async (_, header, status) => {
+    const length = 33 * 1024 * 1024;
+    const socket = connect({ port: at.port, host: '127.0.0.1', allowHalfOpen: true });
+    const answered = new Promise<string>((resolve, reject) => {
+      socket.once('error', reject);
+      const own = header === '' ? `Authorization: Bearer ${token}\r\n` : header;
+      socket.write(`POST /api/v1/email HTTP/1.1\r\nHost: a\r\n${own}Content-Length: ${length}\r\n\r\n`);
+      socket.write(Buffer.alloc(length, 'x'), () => {
+        let answer = '';
+        socket.on('data', (chunk) => {
+          answer += chunk.toString();
+        });
+        socket.once('end', () => resolve(answer));
+      });
+    });
+    expect(await answered).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    socket.destroy();
+  });
+
+  it('begins no request behind the last answer of a connection', async () => {
+    const next = `POST /api/v1/email HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Length: ${JSON.stringify(MAIL).length}\r\n\r\n${JSON.stringify(MAIL)}`;
+    const before = acceptance.requests.length;
+    const answer = await raw(
+      at.port,
+      `POST /api/v1/email HTTP/1.1\r\nHost: a\r\nHost: b\r\nContent-Length: 5\r\n\r\n`,
+      `12345${next}`,
+    );
+    expect(answer.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 400']);
+    expect(acceptance.requests).toHaveLength(before);
+  });
+
   it('shapes what the HTTP parser refuses', async () => {
     expect(await raw(at.port, 'NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [\s\S]*"Code":400/);
     expect(await raw(at.port, `GET / HTTP/1.1\r\nHost: a\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`)).toMatch(
@@ -272,10 +310,12 @@ describe('refusals and replays', () => {
   });
 });
 
-function raw(port: number, text: string): Promise<string> {
+/** What is answered until the connection ends. `behind`: sent after the first answer. */
+function raw(port: number, text: string, behind = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));
     let answer = '';
+    socket.once('data', () => socket.write(behind));
     socket.on('data', (chunk) => {
       answer += chunk.toString();
     });

@@ -71,7 +71,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         errors,
         requests,
         own,
-        Request: limit.Request,
+        limit,
         bodies: createByteBudget(options.maxHeldBodyBytes),
       },
       ...(deps.missingPage === undefined ? {} : { missingPage: deps.missingPage }),
