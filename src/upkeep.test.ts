@@ -183,17 +183,21 @@ describe('upkeep of sender domains', () => {
     expect(asked).toEqual([]);
   });
 
-  it('makes a new standby key a week after a rotation, under a new selector', async () => {
-    await domains.add({ name: 'example.com', operatorVerified: true });
+  it.each([
+    ['pr', {}],
+    ['stage-', { selectorPrefix: 'stage-' }],
+    ['2026', { selectorPrefix: '2026' }],
+  ])('makes a new standby key a week after a rotation, under a new selector: %s', async (prefix, chosen) => {
+    await domains.add({ name: 'example.com', operatorVerified: true, ...chosen });
     await publish();
     await domains.rotateKey('example.com');
     const roles = async () =>
       (await store.getDomain({ name: 'example.com' }))?.keys.map((key) => `${key.selector} ${key.role}`);
-    expect(await roles()).toEqual(['pr1 retired', 'pr2 active']);
+    expect(await roles()).toEqual([`${prefix}1 retired`, `${prefix}2 active`]);
     await startUpkeep();
     await pass(7 * DAY - MINUTE);
-    expect(await roles()).toEqual(['pr1 retired', 'pr2 active']);
+    expect(await roles()).toEqual([`${prefix}1 retired`, `${prefix}2 active`]);
     await pass(MINUTE);
-    expect(await roles()).toEqual(['pr2 active', 'pr3 standby']);
+    expect(await roles()).toEqual([`${prefix}2 active`, `${prefix}3 standby`]);
   });
 });

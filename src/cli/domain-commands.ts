@@ -11,6 +11,12 @@ import { recordsText } from './record-text.ts';
 import { readSettings, settingRows } from './setting-words.ts';
 import { counted, table } from './terminal.ts';
 
+interface NewDomain {
+  verified?: boolean;
+  subdomains?: boolean;
+  dkimSelector?: string;
+}
+
 export const domainCommands: CommandGroup = (program) => {
   const domain = program.command('domain').description('sender domains');
 
@@ -19,12 +25,17 @@ export const domainCommands: CommandGroup = (program) => {
     .description('add a sender domain, create its DKIM keys and print the DNS records to publish')
     .option('--verified', 'skip the DNS check: you confirm that the domain is yours')
     .option('--subdomains', 'allow its sub-domains to send too')
+    .option(
+      '--dkim-selector <prefix>',
+      'how the selectors of its keys begin, where another server signs for the domain with pr1 (default pr)',
+    )
     .example('postrider domain add example.com')
-    .makes(async (ctx, api, name: string, options: { verified?: boolean; subdomains?: boolean }) => {
+    .makes(async (ctx, api, name: string, options: NewDomain) => {
       const added = await api.call<Domain>('POST', '/domains', {
         Domain: name,
         Verified: options.verified,
         Subdomains: options.subdomains,
+        DkimSelector: options.dkimSelector,
       });
       if (options.verified) {
         ctx.terminal.stderr.write(

@@ -239,8 +239,8 @@ export type CreateDomainRequest = {
   Domain: string;
   /** Admin tokens of all domains only: skips the DNS proof */
   Verified?: boolean;
-  /** Not available in this version: refused */
-  DkimSelector?: unknown;
+  /** How the selectors of its keys begin: `news` makes `news1`, `news2`, …; default `pr` */
+  DkimSelector?: string;
   /** true: its sub-domains may send too, except those that were added separately */
   Subdomains?: boolean;
   /** `{ContentDays, EventDays}`: how long contents (0 = until the last recipient is final) and events are kept; null = as the server is set */

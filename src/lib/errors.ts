@@ -96,7 +96,7 @@ export const ERRORS = {
   'sandbox-result-unknown': e(1603, 422, 'Sandbox must be a boolean or name a known Result'),
   'expires-at-invalid': e(1604, 422, 'ExpiresAt is not valid'),
   'priority-unknown': e(1605, 422, 'Priority must be critical, normal or bulk'),
-  'field-unavailable': e(1606, 422, 'This field is not available in this version and was not ignored'),
+  'field-unavailable': e(1606, 422, 'This field is not available here and was not ignored'),
   'tracking-invalid': e(1610, 422, 'Tracking must be an object with Opens and Clicks, each true or false'),
   'list-unsubscribe-invalid': e(1611, 422, 'ListUnsubscribe must be true or false'),
   'idempotency-key-invalid': e(1701, 400, 'Idempotency-Key must be 1 to 255 visible ASCII characters'),

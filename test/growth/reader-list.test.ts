@@ -138,7 +138,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/domains/dns-records.ts dmarcValue',
     'policy/domains/dns-records.ts quotedStrings',
     'policy/domains/doctor/check.ts unanswered',
-    'policy/domains/key-rotation.ts nextSelector',
     'smtp/client-envelope.ts xtext',
     'smtp/command-guard.ts commandLine',
     'smtp/server-reply.ts reply',

@@ -209,8 +209,7 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
   'send-at-invalid': field({ SendAt: '2001-01-01T00:00:00Z' }),
   'expires-at-invalid': field({ ExpiresAt: 'tomorrow' }),
   'metadata-invalid': field({ Metadata: { order: 7 } }),
-  'field-unavailable': () =>
-    server.call('POST', '/domains', { body: { Domain: 'new.example', DkimSelector: 'mine' } }),
+  'field-unavailable': () => server.call('PATCH', '/domains/example.com', { body: { DkimSelector: 'mine' } }),
   'tracking-invalid': field({ Tracking: 'yes' }),
   'list-unsubscribe-invalid': field({ ListUnsubscribe: 'yes' }),
   'idempotency-key-invalid': () => send(email(), { headers: { 'idempotency-key': 'a b' } }),

@@ -422,9 +422,10 @@ describe('domains', () => {
     expect(codes(await add(tokens.own, { Domain: 'new.example' }))).toEqual([33]);
     expect(codes(await add(tokens.admin, { Domain: 'nonsense' }))).toEqual([2002]);
     expect(codes(await add(tokens.admin, {}))).toEqual([422]);
-    expect(codes(await add(tokens.admin, { Domain: 'new.example', DkimSelector: 'x' }))).toEqual([1606]);
-    const added = await add(tokens.admin, { domain: 'NEW.example', Subdomains: true });
+    expect(codes(await add(tokens.admin, { Domain: 'new.example', DkimSelector: '-x' }))).toEqual([422]);
+    const added = await add(tokens.admin, { domain: 'NEW.example', Subdomains: true, DkimSelector: 'News' });
     expect([added.status, added.json()]).toMatchObject([201, { Domain: 'new.example', Status: 'Pending' }]);
+    expect(added.json().DkimKeys).toMatchObject([{ Selector: 'news1' }, { Selector: 'news2' }]);
     expect(added.json().DnsRecords).toMatchObject([{ Type: 'TXT', Status: 'Unknown' }, {}, {}, {}, {}]);
     expect(codes(await add(tokens.admin, { Domain: 'new.example' }))).toEqual([2001]);
     const checked = await call('POST', '/domains/new.example/verify', { token: tokens.admin });

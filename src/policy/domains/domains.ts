@@ -39,6 +39,8 @@ interface NewDomain {
   name: string;
   operatorVerified: boolean;
   settings?: DomainSettingsPatch;
+  /** Its selectors are `<prefix>1`, `<prefix>2` and so on; default: that of the options. */
+  selectorPrefix?: string;
   idempotency?: (domain: Domain) => IdempotencyEntry;
 }
 
@@ -88,7 +90,7 @@ export interface DomainService {
 export interface DomainOptions {
   /** In development with the sandbox as the only route: unknown domains count as verified and are captured unsigned. */
   anyDomain: boolean;
-  /** Selectors of a new domain are `<prefix>1` and `<prefix>2`. */
+  /** Selectors of a new domain that chose none are `<prefix>1` and `<prefix>2`. */
   selectorPrefix: string;
   bounceDomain: string;
   /** For domains without their own; absent = none. */
@@ -163,10 +165,9 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     if ((await store.getDomain({ name })) !== null) throw exists(name);
     await zones.learnReturnServer(params.settings);
     const now = clock.now();
+    const { selectorPrefix = options.selectorPrefix } = params;
     const keys = await Promise.all(
-      (['active', 'standby'] as const).map((role, i) =>
-        newKey(`${options.selectorPrefix}${i + 1}`, role, now),
-      ),
+      (['active', 'standby'] as const).map((role, i) => newKey(`${selectorPrefix}${i + 1}`, role, now)),
     );
     const wanted = {
       name,
@@ -314,7 +315,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   async function renewStandby(domain: Domain): Promise<Domain | null> {
     const now = clock.now();
     if (!needsNewStandby(domain, now)) return null;
-    const key = await newKey(nextSelector(domain, options.selectorPrefix), 'standby', now);
+    const key = await newKey(nextSelector(domain), 'standby', now);
     const renewed = await store.replaceRetiredKey({
       name: domain.name,
       retiredBefore: now - RETIRED_FOR_MS,

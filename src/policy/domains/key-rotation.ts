@@ -57,12 +57,9 @@ export function needsNewStandby(domain: Domain, now: number): boolean {
   );
 }
 
-/** The first number after `prefix` that is above those of all current keys, which are always the newest. */
-export function nextSelector(domain: Domain, prefix: string): string {
-  const numbers = domain.keys.map(({ selector }) =>
-    selector.startsWith(prefix) && /^\d{1,9}$/.test(selector.slice(prefix.length))
-      ? Number(selector.slice(prefix.length))
-      : 0,
-  );
-  return `${prefix}${Math.max(0, ...numbers) + 1}`;
+/** The number of the newest key, which is always among the current ones, and one more. */
+export function nextSelector({ keys }: Domain): string {
+  const prefixes = keys.map(({ selector }) => selector.replace(/\d{1,9}$/, ''));
+  const numbers = keys.map(({ selector }, i) => Number(selector.slice(prefixes[i]?.length)));
+  return `${prefixes[0] ?? ''}${Math.max(0, ...numbers) + 1}`;
 }

@@ -113,31 +113,37 @@ const VERIFY_EVERY_MS = 10_000;
 const CHECKS = { perToken: 5, perTenant: 5, total: 20 };
 const MAX_REMEMBERED = 10_000;
 const PAGES = paging('domains', z.string(), ({ name }: { name: string }) => name);
+/** With the number behind it, the first part of the name of a TXT record. */
+const SELECTOR = /^[a-z0-9][a-z0-9-]{0,31}$/;
 /** Names that one read of a search looks at. */
 const LOOK = 4_000;
-
-const unavailable = z
-  .unknown()
-  .refine((value) => value === undefined, {
-    error: 'this setting is not available in this version and was not ignored',
-    params: { problem: 'field-unavailable' },
-  })
-  .optional()
-  .meta({ deprecated: true, description: 'Not available in this version: refused' });
-
-/** Documented, but not supported yet; a row in the table of settings replaces its name here. */
-const UNAVAILABLE = {
-  DkimSelector: unavailable,
-};
 
 const NEW_DOMAIN = z.object({
   Domain: z.string({ error: 'a domain name is required' }).max(255),
   Verified: z.boolean().optional().describe('Admin tokens of all domains only: skips the DNS proof'),
-  ...UNAVAILABLE,
+  DkimSelector: z
+    .string()
+    .trim()
+    .toLowerCase()
+    .regex(SELECTOR, {
+      error: 'give up to 32 letters, digits and hyphens, such as "news", without a hyphen in front',
+    })
+    .optional()
+    .describe('How the selectors of its keys begin: `news` makes `news1`, `news2`, …; default `pr`'),
   ...SETTINGS_SHAPE,
 });
 
-const SETTINGS = z.object({ ...UNAVAILABLE, ...SETTINGS_SHAPE });
+const SETTINGS = z.object({
+  ...SETTINGS_SHAPE,
+  DkimSelector: z
+    .unknown()
+    .refine((value) => value === undefined, {
+      error: 'it is chosen when the domain is added',
+      params: { problem: 'field-unavailable' },
+    })
+    .optional()
+    .meta({ deprecated: true, description: 'Refused: it is chosen when the domain is added' }),
+});
 
 export function domainOperations({ domains, guard, clock, createOnce }: ApiParts): readonly ApiRoute[] {
   /** When each domain was checked last, monotonic; the oldest are forgotten first. */
@@ -179,7 +185,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       answer: domainAnswer,
       headers: { Location: 'Address of the domain' },
       once: createOnce,
-      errors: ['domain-exists', 'domain-invalid', 'field-unavailable', 'from-domain-not-allowed'],
+      errors: ['domain-exists', 'domain-invalid', 'from-domain-not-allowed'],
       handle: async ({ caller, body, key }) => {
         const name = toALabelDomain(body.Domain.trim());
         if (name === null) {
@@ -203,6 +209,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
           name,
           operatorVerified: body.Verified === true,
           settings: allowedPatch(caller, name, settingsPatch(body) ?? {}),
+          ...withoutUndefined({ selectorPrefix: body.DkimSelector }),
           ...withoutUndefined({ idempotency: key && ((made: Domain) => key(toAnswer(made))) }),
         };
         // An operator may add a long list.
@@ -225,7 +232,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       scope: 'domains:write',
       summary: 'Change settings of a sender domain',
       description:
-        'Changes [settings](#settings-of-a-domain) and answers with the domain. Settings that are not named stay. The documented settings that this version does not have are refused with `field-unavailable`',
+        'Changes [settings](#settings-of-a-domain) and answers with the domain. Settings that are not named stay',
       body: { schema: SETTINGS, example: { ListUnsubscribe: true } },
       answer: domainAnswer,
       errors: ['field-unavailable'],
