@@ -5,6 +5,7 @@ import { issueText, memberGroup } from './issue-text.ts';
 const SCHEMA = z.object({
   Name: z.string().min(1).max(3).optional(),
   Size: z.int().min(2).max(9).optional(),
+  Share: z.number().gt(0).lt(1).optional(),
   Kind: z.enum(['One', 'Two']).optional(),
   On: z.boolean().optional(),
   Items: z
@@ -53,6 +54,8 @@ describe('what is wrong', () => {
     [{ Name: 5 }, 'Name must be a text'],
     [{ Size: 1 }, 'Size must be at least 2'],
     [{ Size: 1.5 }, 'Size must be a whole number'],
+    [{ Share: 0 }, 'Share must be more than 0'],
+    [{ Share: 1 }, 'Share must be less than 1'],
     [{ Kind: 'Three' }, 'Kind is one of One, Two'],
     [{ On: 'yes' }, 'On must be true or false'],
     [{ Items: [] }, 'Items must hold at least 1 item'],

@@ -61,9 +61,9 @@ function wordsOf(issue: z.core.$ZodIssue): string {
       if (issue.message.endsWith('received undefined')) return 'is required';
       return `must be ${KINDS[issue.expected] ?? issue.expected}`;
     case 'too_small':
-      return sized(issue.origin, 'at least', Number(issue.minimum));
+      return sized(issue.origin, issue.inclusive === false ? 'more than' : 'at least', Number(issue.minimum));
     case 'too_big':
-      return sized(issue.origin, 'at most', Number(issue.maximum));
+      return sized(issue.origin, issue.inclusive === false ? 'less than' : 'at most', Number(issue.maximum));
     case 'unrecognized_keys':
       return `has no ${issue.keys.join(', ')}`;
     case 'invalid_union':

@@ -101,6 +101,12 @@ describe('POST /suppressions', () => {
     expect(seen.size).toBe(1000);
   });
 
+  it('says how many a list may have', async () => {
+    const many = Array.from({ length: 1001 }, (_, i) => ({ Email: `a${i}@example.net` }));
+    expect((await add(many)).text).toContain('at most 1000 addresses: send them in several requests');
+    expect((await add([])).text).toContain('Items must hold at least 1 item');
+  });
+
   it('asks for the domain where a token holds several', async () => {
     const { admin } = world.tokens;
     const reply = await add([{ Email: 'a@example.net' }], { token: admin });

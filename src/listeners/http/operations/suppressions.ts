@@ -89,9 +89,12 @@ const item = z.preprocess(
 
 const NEW_SUPPRESSIONS = z.object({
   Items: z
-    .array(item, { error: 'a list of {Email, Reason?, Note?, ExpiresAt?} is required' })
+    .array(item, {
+      error: ({ code }) =>
+        code === 'invalid_type' ? 'a list of {Email, Reason?, Note?, ExpiresAt?} is required' : undefined,
+    })
     .min(1)
-    .max(MAX_ITEMS),
+    .max(MAX_ITEMS, { error: `holds at most ${MAX_ITEMS} addresses: send them in several requests` }),
   Domain: z.string().max(255).optional(),
 });
 
