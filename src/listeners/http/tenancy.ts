@@ -15,6 +15,20 @@ export function ownDomains(caller: Caller): { domains?: readonly string[] } {
   return domains === undefined ? {} : { domains };
 }
 
+/**
+ * Who asked for a change, as the timeline of the message says it. Everybody who may read the message reads this, and whoever gets
+ * its webhooks: so people, and what the operator has, are not named.
+ */
+export function requestedBy(caller: Caller): { reason: string } {
+  const who =
+    callerDomains(caller) === undefined
+      ? 'the operator of this server'
+      : caller.session === undefined
+        ? `the token "${caller.name || caller.tokenId}"`
+        : 'a person in the dashboard';
+  return { reason: `Requested by ${who}` };
+}
+
 /** The caller's message with that id, in upper or lower case. Throws AppError not-found. */
 export async function ownMessage(
   store: Pick<Store, 'getMessage'>,

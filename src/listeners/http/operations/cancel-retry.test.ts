@@ -19,6 +19,12 @@ const kinds = async (id: string) => {
   const { Items } = (await world.call('GET', `/email/${id}/events`)).json() as { Items: { Event: string }[] };
   return Items.map((item) => item.Event);
 };
+const reasons = async (id: string) => {
+  const { Items } = (await world.call('GET', `/email/${id}/events`)).json() as {
+    Items: { Reason: string }[];
+  };
+  return Items.map((item) => item.Reason);
+};
 
 describe('POST /email/{id}/cancel', () => {
   it('stops what waits and says so in the timeline', async () => {
@@ -27,6 +33,10 @@ describe('POST /email/{id}/cancel', () => {
     expect([reply.status, reply.json()]).toEqual([200, { Canceled: 2, TooLate: 0 }]);
     expect([(await detail(id)).Status, await statuses(id)]).toEqual(['Canceled', ['Canceled', 'Canceled']]);
     expect(await kinds(id)).toEqual(['accepted', 'accepted', 'canceled', 'canceled']);
+    expect(await reasons(id)).toContain('Requested by the token "test"');
+    const other = await world.sendMail();
+    await world.call('POST', `/email/${other}/cancel`, { token: world.tokens.admin });
+    expect(await reasons(other)).toContain('Requested by the operator of this server');
     expect((await world.claimAll()).size).toBe(0);
     const again = await world.call('POST', `/email/${id}/cancel`);
     expect([again.status, codesOf(again)]).toEqual([409, [1801]]);

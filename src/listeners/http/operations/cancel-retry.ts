@@ -9,6 +9,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import { domainOfAddress } from '../../../mail/address-text.ts';
 import type { EventKind } from '../../../model/event.ts';
 import { recipientStatus } from '../../../model/status.ts';
+import type { Caller } from '../../../model/submission.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { siteOfPath } from '../../../policy/limits/shaping/types.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
@@ -18,7 +19,7 @@ import { type Answer, count, time } from '../answer-schemas.ts';
 import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { type ApiRoute, isoTimeOrNull, refuse } from '../route.ts';
-import { ownMessage } from '../tenancy.ts';
+import { ownMessage, requestedBy } from '../tenancy.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';
 
 const cancelAnswer = z
@@ -63,6 +64,7 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
               waiting.filter(({ deliveryId }) => some.includes(deliveryId)),
               'canceled',
               now,
+              caller,
             ).map((one) => underLease(one, leases)),
           }),
         );
@@ -101,6 +103,7 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
             candidates.filter(({ address }) => !suppressed.has(address)),
             'requeued',
             now,
+            caller,
           ),
         });
         if (result.kind === 'content-gone') throw refuse('content-expired');
@@ -166,10 +169,11 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
     rows: readonly RecipientView[],
     kind: EventKind,
     at: number,
+    caller: Caller,
   ): { deliveryId: number; event: NewEvent }[] {
     return rows.map(({ deliveryId }) => ({
       deliveryId,
-      event: { id: uuidv7(clock, random), kind, at, detail: null },
+      event: { id: uuidv7(clock, random), kind, at, detail: requestedBy(caller) },
     }));
   }
 }
