@@ -185,28 +185,21 @@ function look(
   params: EventLook,
   limit: number,
 ): { keys: EventPlace[]; next: EventPlace | null } {
-  const { order, ranges, places, narrow } = rangesOf(db, params);
+  const { ranges, places, narrow } = rangesOf(db, params);
   // Each statement adds its share to the merge.
   const share = Math.max(1, Math.floor(MOST_MERGED / Math.ceil(places.length / RANGES_PER_STATEMENT || 1)));
   const most = Math.min(limit, share);
-  const end = narrow ? lastOfLook<EventPlace>(db, ranges(null, []), Math.min(params.look, share)) : undefined;
+  const end = narrow ? lastOfLook<EventPlace>(db, ranges(null), Math.min(params.look, share)) : undefined;
   const filter = createFilter();
   if (narrow) addRowConditions(filter, params);
-  const until = end === undefined ? '' : ` AND ${order.upTo}`;
-  const values = end === undefined ? [] : order.upToValues(end);
-  const keys = mergedRows<EventPlace>(
-    db,
-    ranges(`${until}${filter.and()}`, [...values, ...filter.values()]),
-    most,
-  );
+  const keys = mergedRows<EventPlace>(db, ranges({ end, filter }), most);
   return { keys, next: (keys.length === most && most > 0 ? keys.at(-1) : end) ?? null };
 }
 
 interface EventRanges {
-  /** Matching rows in every range, with `conditions`; null: all rows of the range. */
-  ranges(conditions: string | null, values: readonly SQLInputValue[]): Ranges;
+  /** Matching rows in every range; null: all rows of the range. `end`: only rows up to this place. */
+  ranges(matching: { end: EventPlace | undefined; filter: Filter } | null): Ranges;
   places: readonly (readonly SQLInputValue[])[];
-  order: { upTo: string; upToValues(end: EventPlace): SQLInputValue[] };
   /** Whether rows in the ranges may not match. */
   narrow: boolean;
 }
@@ -273,15 +266,17 @@ function bySeq(
   return {
     narrow: true,
     places: [place],
-    order: {
-      upTo: newestFirst ? 'e.seq >= ?' : 'e.seq <= ?',
-      upToValues: ({ seq }) => [seq],
-    },
-    ranges: (conditions, values) => {
-      const matching = conditions === null ? '' : `${filter.and()}${conditions}`;
+    ranges: (matching) => {
+      const upTo = matching?.end === undefined ? '' : ` AND e.seq ${newestFirst ? '>=' : '<='} ?`;
+      const conditions = matching === null ? '' : `${filter.and()}${upTo}${matching.filter.and()}`;
+      const values = [
+        ...(matching === null ? [] : filter.values()),
+        ...(matching?.end === undefined ? [] : [matching.end.seq]),
+        ...(matching?.filter.values() ?? []),
+      ];
       return {
-        sql: `SELECT e.at AS at, e.seq AS seq FROM ${from} AND e.seq ${newestFirst ? '<' : '>'} ?${matching}`,
-        values: [[...place, start, ...(conditions === null ? [] : [...filter.values(), ...values])]],
+        sql: `SELECT e.at AS at, e.seq AS seq FROM ${from} AND e.seq ${newestFirst ? '<' : '>'} ?${conditions}`,
+        values: [[...place, start, ...values]],
         order: newestFirst ? 'seq DESC' : 'seq ASC',
       };
     },
@@ -291,24 +286,28 @@ function bySeq(
 function byTime(params: EventLook, of: string, places: readonly (readonly SQLInputValue[])[]): EventRanges {
   const { newestFirst, from, since = 0, until = LATEST } = params;
   const direction = newestFirst ? 'DESC' : 'ASC';
-  const least = newestFirst || from === undefined ? since : Math.max(since, from.at);
-  const most = newestFirst && from !== undefined ? Math.min(until - 1, from.at) : until - 1;
   const [before, beyond] = newestFirst ? ['<', '>'] : ['>', '<'];
   const behind = from === undefined ? '' : ` AND (e.at ${before} ? OR e.seq ${before} ?)`;
-  const range = `SELECT e.at AS at, e.seq AS seq FROM ${of} AND e.at >= ? AND e.at <= ?${behind}`;
-  const fixed = [least, most, ...(from === undefined ? [] : [from.at, from.seq])];
   return {
     narrow: isByRow(params),
     places,
-    order: {
-      upTo: `e.at ${beyond}= ? AND (e.at ${beyond} ? OR e.seq ${beyond}= ?)`,
-      upToValues: ({ at, seq }) => [at, at, seq],
+    ranges: (matching) => {
+      const end = matching?.end;
+      const [low, high] = newestFirst ? [end, from] : [from, end];
+      const upTo = end === undefined ? '' : ` AND (e.at ${beyond} ? OR e.seq ${beyond}= ?)`;
+      const values = [
+        // One bound a side: of two, SQLite may go by the wider one along the index.
+        ...[Math.max(since, low?.at ?? 0), Math.min(until - 1, high?.at ?? LATEST)],
+        ...(from === undefined ? [] : [from.at, from.seq]),
+        ...(end === undefined ? [] : [end.at, end.seq]),
+        ...(matching?.filter.values() ?? []),
+      ];
+      return {
+        sql: `SELECT e.at AS at, e.seq AS seq FROM ${of} AND e.at >= ? AND e.at <= ?${behind}${upTo}${matching?.filter.and() ?? ''}`,
+        values: places.map((place) => [...place, ...values]),
+        order: `at ${direction}, seq ${direction}`,
+      };
     },
-    ranges: (conditions, values) => ({
-      sql: `${range}${conditions ?? ''}`,
-      values: places.map((place) => [...place, ...fixed, ...values]),
-      order: `at ${direction}, seq ${direction}`,
-    }),
   };
 }
 

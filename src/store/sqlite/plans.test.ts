@@ -237,4 +237,35 @@ describe('query plans over a long queue', () => {
     const rest = findEvents(db, { ...asked, limit: 9, from: page.next ?? { at: 0, seq: 0 } });
     expect([...page.events, ...rest.events].map(({ at }) => at).toSorted()).toEqual([1, 2, 3]);
   });
+
+  it('reads of an event range what one look may read, not the rest of the domain', () => {
+    const read: { sql: string; values: readonly unknown[] }[] = [];
+    const seen: Connection = Object.create(db, {
+      all: {
+        value: (sql: string, ...values: number[]) => {
+          read.push({ sql, values });
+          return db.all(sql, ...values);
+        },
+      },
+    });
+    const spread = [1, 2, 3, 4].map((hours) => {
+      const events = [{ ...event('accepted'), at: T0 + hours * HOUR }];
+      return message({ domain: 'spread.example', recipients: [recipient({ events })] });
+    });
+    commitAccepted(session, { messages: spread, epoch: 1, idempotency: null });
+    const asked = { domains: ['spread.example'], kinds: ['accepted' as const], tag: 'none', limit: 5 };
+    for (const [newestFirst, bounds] of [
+      [true, [T0 + 3 * HOUR, Number.MAX_SAFE_INTEGER - 1]],
+      [false, [0, T0 + 2 * HOUR]],
+    ] as const) {
+      read.length = 0;
+      expect(findEvents(seen, { ...asked, newestFirst, look: 2 }).events).toEqual([]);
+      const { sql = '', values = [] } = read.at(-1) ?? {};
+      expect(sql.match(/ AND e\.at [<>]= \?/g)).toEqual([' AND e.at >= ?', ' AND e.at <= ?']);
+      expect(values.slice(2, 4)).toEqual(bounds);
+      expect(planOf(sql, ...(values as number[]))[0]).toBe(
+        'SEARCH e USING INDEX event_kind (domain_id=? AND kind=? AND at>? AND at<?)',
+      );
+    }
+  });
 });
