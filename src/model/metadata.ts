@@ -20,7 +20,11 @@ export type MetadataRead =
 /** Checks a parsed JSON value. A pair whose value is null counts as absent. */
 export function readMetadata(value: unknown): MetadataRead {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { ok: false, key: null, message: 'Metadata must be an object of texts' };
+    return {
+      ok: false,
+      key: null,
+      message: 'Metadata must be an object of names and string values, like {"order": "1001"}',
+    };
   }
   const pairs: [string, string][] = [];
   let bytes = 0;
@@ -30,7 +34,7 @@ export function readMetadata(value: unknown): MetadataRead {
       return { ok: false, key, message: `A key of Metadata has 1 to ${MAX_METADATA_KEY_CHARS} characters` };
     }
     if (typeof item !== 'string' || item.length > MAX_METADATA_VALUE_CHARS) {
-      const message = `A value of Metadata is a text of at most ${MAX_METADATA_VALUE_CHARS} characters`;
+      const message = `A value of Metadata must be a string of at most ${MAX_METADATA_VALUE_CHARS} characters`;
       return { ok: false, key, message };
     }
     if (pairs.length === MAX_METADATA_KEYS) {

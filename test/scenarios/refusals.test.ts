@@ -333,6 +333,9 @@ it('says of a domain that is not here how to add it, to a token that may send fr
   expect((await send(from)).json.Errors[0].Message).toBe(
     'This token or SMTP login may not send from missing.example, only from example.com',
   );
+  expect((await send(email({ From: { email: 'a@eu.example.com' } }))).json.Errors[0].Message).toBe(
+    'This token or SMTP login may not send from eu.example.com, only from example.com; its sub-domains may send after PATCH /domains/example.com with {"Subdomains": true}',
+  );
 });
 
 describe('the registry of errors', () => {

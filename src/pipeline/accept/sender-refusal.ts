@@ -13,12 +13,17 @@ export function senderRefusal(
   field?: string,
 ): AppError {
   const at = field === undefined ? {} : { field };
-  const only = domains.length === 1 ? `, only from ${domains[0]}` : '';
+  const [one, ...others] = domains;
+  const only = one === undefined || others.length > 0 ? '' : `, only from ${one}`;
+  const below =
+    only !== '' && fromDomain.endsWith(`.${one}`)
+      ? `; its sub-domains may send after PATCH /domains/${one} with {"Subdomains": true}`
+      : '';
   switch (sender.kind) {
     case 'not-allowed':
       return new AppError('from-domain-not-allowed', {
         ...at,
-        message: `This token or SMTP login may not send from ${fromDomain}${only}`,
+        message: `This token or SMTP login may not send from ${fromDomain}${only}${below}`,
       });
     case 'unknown':
       return new AppError('from-domain-not-allowed', {

@@ -65,6 +65,12 @@ describe('a refusal names the fix', () => {
       { ...MAIL, TemplateID: 'welcom' },
       'no template "welcom"; see: postrider',
     ],
+    [
+      'recipients with commas',
+      { ...MAIL, To: 'Ada <a@example.net>, b@example.net' },
+      'like [{"name": "Ada", "email": "a@example.net"}, {"email": "b@example.net"}]',
+    ],
+    ['keeping content by a text', { ...MAIL, KeepContent: 'no' }, 'KeepContent must be true or false'],
     ['tags with values', { ...MAIL, Tags: [{ name: 'a', value: 'b' }] }, 'goes into Metadata'],
     ['headers in a list', { ...MAIL, Headers: [{ Name: 'X-A', Value: 'b' }] }, 'like {"X-Order": "1001"}'],
     ['no content but html', { ...MAIL, HTMLContent: undefined, html: 'Hi' }, '"html" is not known here'],

@@ -141,7 +141,7 @@ function isWithin(
     problems.add(
       list.notArray,
       pointer,
-      `${list.field} must be an array of objects with an email${objectFor(value)}`,
+      `${list.field} must be an array of objects with an email${objectFor(value, true)}`,
     );
     return false;
   }
@@ -197,14 +197,18 @@ function readAddress(
   return cleanName === null ? null : { name: cleanName, address: parsed.address };
 }
 
-/** How an address that was given as a text is written. */
-function objectFor(value: unknown): string {
+/** How addresses that were given as a text are written; one, or those of a list. */
+function objectFor(value: unknown, inList = false): string {
   if (typeof value !== 'string' || value.length > MAX_SHOWN_CHARS) return '';
-  const split = splitMailbox(value);
-  const email = split?.email ?? value;
-  if (!parseAddress(email).ok) return '';
-  const name = split === null || split.name === '' ? '' : `"name": ${JSON.stringify(split.name)}, `;
-  return `, like {${name}"email": ${JSON.stringify(email.trim())}}`;
+  const objects = (inList ? value.split(',') : [value]).map((text) => {
+    const split = splitMailbox(text);
+    const email = split?.email ?? text;
+    if (!parseAddress(email).ok) return null;
+    const name = split === null || split.name === '' ? '' : `"name": ${JSON.stringify(split.name)}, `;
+    return `{${name}"email": ${JSON.stringify(email.trim())}}`;
+  });
+  if (objects.includes(null)) return '';
+  return `, like ${inList ? `[${objects.join(', ')}]` : objects[0]}`;
 }
 
 /** `App <a@x.example>` is two members. */

@@ -45,7 +45,11 @@ export function readAttachments(value: unknown, reading: Reading): SubmittedAtta
   const { limits, problems } = reading;
   const attachments: SubmittedAttachment[] = [];
   if (!Array.isArray(value)) {
-    problems.add('wrong-type', '/Attachments', 'Attachments must be an array');
+    problems.add(
+      'wrong-type',
+      '/Attachments',
+      'Attachments must be an array of objects with Content and Filename',
+    );
     return attachments;
   }
   if (value.length > limits.maxAttachments) {
@@ -61,7 +65,11 @@ export function readAttachments(value: unknown, reading: Reading): SubmittedAtta
     const item: unknown = value[i];
     const pointer = `/Attachments/${i}`;
     if (!isJsonObject(item)) {
-      problems.add('wrong-type', pointer, 'Each item of Attachments must be an object');
+      problems.add(
+        'wrong-type',
+        pointer,
+        'Each item of Attachments must be an object with Content and Filename',
+      );
       continue;
     }
     const attachment = readAttachment(item, pointer, reading);
@@ -137,7 +145,7 @@ function readBase64(value: unknown, pointer: string, problems: ProblemList): Uin
     return null;
   }
   if (typeof value !== 'string') {
-    problems.add('content-not-base64', pointer, 'Content must be a base64 string');
+    problems.add('content-not-base64', pointer);
     return null;
   }
   const bytes = decodeBase64(value);
@@ -193,12 +201,12 @@ function readFilename(
     return null;
   }
   if (value.length > MAX_GIVEN_FILENAME || hasControl(value, true)) {
-    problems.add('filename-invalid', pointer, 'Filename is too long or holds control characters');
+    problems.add('filename-invalid', pointer);
     return null;
   }
   const name = value.slice(Math.max(value.lastIndexOf('/'), value.lastIndexOf('\\')) + 1).trim();
   if (name === '' || name === '.' || name === '..' || isLongerThan(name, MAX_FILENAME_CHARS)) {
-    problems.add('filename-invalid', pointer, `Filename must have 1 to ${MAX_FILENAME_CHARS} characters`);
+    problems.add('filename-invalid', pointer);
     return null;
   }
   if (blocked.size > 0) {
