@@ -186,10 +186,13 @@ describe('the token itself', () => {
   it('never expires only when asked to, and lives ten years at most', async () => {
     const forever = await makeToken(server, { Domains: ['example.com'], ExpiresIn: 'never' });
     expect(decodeJwt(forever).exp).toBeUndefined();
-    for (const ExpiresIn of [59, 400_000_000, 'long', 1.5]) {
+    for (const ExpiresIn of [59, 400_000_000, 1.5, 'long']) {
       const body = { Name: 'n', Domains: ['example.com'], ExpiresIn };
       expect((await server.call('POST', '/tokens', { body })).status).toBe(422);
     }
+    const body = { Name: 'n', Domains: ['example.com'], ExpiresIn: '1h' };
+    const { Errors } = (await server.call('POST', '/tokens', { body })).json;
+    expect(Errors[0].Message).toBe('ExpiresIn must be a number of seconds, or "never"');
   });
 
   it('is worth nothing when it is altered, unsigned, or signed for another instance', async () => {

@@ -93,7 +93,10 @@ const NEW_TOKEN = z.object({
   Scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
   Preset: z.string().max(32).optional(),
   ExpiresIn: z
-    .union([z.int().min(LIFETIME_SECONDS.min).max(LIFETIME_SECONDS.max), z.literal('never')])
+    .union(
+      [z.int().min(LIFETIME_SECONDS.min).max(LIFETIME_SECONDS.max), z.literal('never')],
+      'must be a number of seconds, or "never"',
+    )
     .optional(),
   Sandbox: z.boolean().optional(),
   IPAllowList: z.array(z.string().max(64)).max(100).optional(),
