@@ -49,7 +49,9 @@ const record = z
 
 const eventList = z
   .strictObject({
-    TotalRecords: count.describe('Exact up to 10 000, then 10 000'),
+    TotalRecords: count.describe(
+      'Exact up to 10 000, then 10 000. With `After` or `Before` of the events from there on, without them of all',
+    ),
     Events: z.array(record),
   })
   .meta({ id: 'EventList' });
