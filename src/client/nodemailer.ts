@@ -130,7 +130,21 @@ export function postriderTransport(client: Postrider | ClientOptions) {
         );
       });
     },
+    verify,
   };
+
+  /** Whether the server answers and takes the token: by the callback, or without one by a promise. */
+  function verify(): Promise<true>;
+  function verify(done: (error: Error | null, success?: true) => void): void;
+  function verify(done?: (error: Error | null, success?: true) => void): Promise<true> | undefined {
+    const asked = postrider.me().then(() => true as const);
+    if (done === undefined) return asked;
+    asked.then(
+      () => done(null, true),
+      (cause: unknown) => done(cause as Error),
+    );
+    return undefined;
+  }
 }
 
 async function submit(postrider: Postrider, data: NormalisedMail, method: string): Promise<SentInfo> {

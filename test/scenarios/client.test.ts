@@ -256,6 +256,14 @@ describe('the Nodemailer transport', () => {
     expect(sent.split(Buffer.from(text).toString('base64'))).toHaveLength(3);
   });
 
+  it('verifies that the server takes the token', async () => {
+    await expect(nodemailer.createTransport(postriderTransport(postrider)).verify()).resolves.toBe(true);
+    const wrong = nodemailer.createTransport(postriderTransport({ ...options, token: 'wrong' }));
+    await expect(wrong.verify()).rejects.toMatchObject({ status: 401 });
+    const error = await new Promise((done) => wrong.verify(done));
+    expect(error).toMatchObject({ status: 401 });
+  });
+
   it("hands the server's refusal on", async () => {
     const transporter = nodemailer.createTransport(postriderTransport(postrider));
     const mail = { from: 'shop@elsewhere.example', to: 'a@example.net', subject: 's', text: 't' };
