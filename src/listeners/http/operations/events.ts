@@ -64,7 +64,7 @@ const LOOK = 4_000;
 const LIST = 'events';
 /** A position in the order of events. */
 const PLACE = z.object({ at: z.int(), seq: z.int() });
-const TOO_FAR = `must be a whole number from 0 to ${MAX_OFFSET}; events behind these: by Before, which X-Next-Before of each page names`;
+const TOO_FAR = `must be a whole number from 0 to ${MAX_OFFSET}; for the events behind them go on with Before, which X-Next-Before of each page names`;
 const NO_PLACE = { City: '', Region: '', Country: '' } as const;
 
 /** Kinds by the name in the list, or a webhook's name for them. `failed` includes bounces, as clients expect. Only kinds of mail fit the fixed format. */
