@@ -185,6 +185,6 @@ function tellLost(own: NodeRow | undefined, log: Logger): void {
   if (own.schemaNumber < SCHEMA_WITH_ENDS) return;
   log.warn(
     { pid: own.pid, startedAt: new Date(own.startedAt).toISOString() },
-    'the last run ended without stopping: it was killed, it crashed, or the machine failed; where memory ran out, the log of the system says so (journalctl -k)',
+    'the last run ended without stopping: it was killed, it crashed, the machine failed, or the database did not answer when it stopped; where memory ran out, the log of the system says so (journalctl -k)',
   );
 }
