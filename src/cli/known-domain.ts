@@ -1,5 +1,5 @@
 /**
- * Tokens, webhooks and SMTP users may be created before their domain is added, but a domain that does not exist is more
+ * Tokens, webhooks, SMTP users and suppressions may be created before their domain is added, but a domain that does not exist is more
  * often a misspelt name. The command succeeds in both cases; this prints a warning on standard error, except where the
  * server takes mail from any domain.
  */

@@ -12,6 +12,7 @@ import { EXISTING, firstPage, pagesOf, queryOf } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
 import type { CommandContext, CommandGroup } from './command.ts';
 import { FORCE, refuseExisting } from './files.ts';
+import { warnOfUnknownDomains } from './known-domain.ts';
 import { withProgress } from './progress.ts';
 import { addedText, addImport, sendItems } from './suppress-import.ts';
 import { CommandError, counted, Failure, jsonText, tableOf } from './terminal.ts';
@@ -56,6 +57,7 @@ export const suppressCommands: CommandGroup = (program) => {
         }));
         const done = await sendItems(api, options.domain, items);
         ctx.print(done, addedText(done));
+        await warnOfUnknownDomains(ctx, api, [options.domain]);
       },
     );
 

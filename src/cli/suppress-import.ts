@@ -21,6 +21,7 @@ import { each, oneOf } from './arguments.ts';
 import type { CommandContext, ContextCommand } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { readBytes } from './files.ts';
+import { warnOfUnknownDomains } from './known-domain.ts';
 import { withProgress } from './progress.ts';
 import { CommandError, counted, Failure, printable, shortened, UsageError } from './terminal.ts';
 
@@ -239,6 +240,7 @@ async function store(ctx: CommandContext, domain: string, { items }: ImportPlan)
         sent += chunk.length;
         progress(sent, items.length);
       }
+      await warnOfUnknownDomains(ctx, api, [domain]);
     }),
   );
   return done;

@@ -328,13 +328,22 @@ describe('commands without a running server', () => {
     },
   );
 
-  it('warn of a token or user for a domain that was never added', async () => {
+  it('warn of a token, user or suppression for a domain that was never added', async () => {
     const data = ['--data', await temporaryFolder(scope)];
     const token = await command(['token', 'create', '--domain', 'exmaple.com', ...data]);
     expect([token.code, token.stdout.split('.').length]).toEqual([0, 3]);
     expect(token.stderr).toContain('exmaple.com is not a domain of this server yet');
     const smtp = await command(['smtp', 'create', '--domain', 'exmaple.com', ...data]);
     expect([smtp.code, smtp.stderr]).toEqual([0, expect.stringContaining('exmaple.com is not a domain')]);
+    const suppression = await command([
+      'suppress',
+      'add',
+      '--domain',
+      'exmaple.com',
+      'a@example.net',
+      ...data,
+    ]);
+    expect(suppression.stderr).toContain('exmaple.com is not a domain of this server yet');
     const silent = ['smtp', 'create', '--domain', 'example.com', '--no-notices', '--json', ...data];
     expect(JSON.parse((await command(silent)).stdout)).toMatchObject({ Notices: false });
   });
