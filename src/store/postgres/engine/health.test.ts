@@ -140,6 +140,17 @@ describe('the health of a database', () => {
     expect(health.writable()).toEqual({ ok: true });
   });
 
+  it('logs a full disk once a minute, whichever file cannot grow', async () => {
+    const { clock, health, lines, answers } = healthOver();
+    answers(() => Promise.resolve());
+    for (let file = 1; file <= 5; file += 1) {
+      const message = `could not extend file "base/1/${file}": No space left on device`;
+      health.noteFailure(Object.assign(new Error(message), { code: '53100' }));
+      await clock.advance(1_000);
+    }
+    expect(lines.filter((line) => line === 'the store cannot write')).toHaveLength(1);
+  });
+
   it('names who locks the database where mail could not be stored in time', async () => {
     const { clock, health, lines, isLockedBy } = healthOver();
     const late = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });

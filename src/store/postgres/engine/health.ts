@@ -56,8 +56,10 @@ export function createHealth(
 
   function isNew(reason: string): boolean {
     const nowMs = clock.monotonicMs();
-    if (nowMs - (logged.get(reason) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return false;
-    logged.set(reason, nowMs);
+    // The server's own words, in brackets, may name another file each time.
+    const [ours = ''] = reason.split(' (', 1);
+    if (nowMs - (logged.get(ours) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return false;
+    logged.set(ours, nowMs);
     return true;
   }
 
