@@ -3,6 +3,7 @@
  * same for the API and for SMTP. Takes a parsed JSON value; returns the pairs, or what is wrong with which pair. Keys
  * such as `__proto__` are ordinary data.
  */
+import { isEmptyList } from '../lib/json-object.ts';
 
 export const MAX_METADATA_KEYS = 20;
 export const MAX_METADATA_KEY_CHARS = 64;
@@ -19,6 +20,7 @@ export type MetadataRead =
 
 /** Checks a parsed JSON value. A pair whose value is null counts as absent. */
 export function readMetadata(value: unknown): MetadataRead {
+  if (isEmptyList(value)) return { ok: true, metadata: {} };
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return {
       ok: false,

@@ -132,6 +132,10 @@ describe('property names', () => {
     ]);
   });
 
+  it('takes the empty list that PHP writes for an object without members', () => {
+    expect(accepted({ ...MAIL, Headers: [], Metadata: [], Variables: [] }).metadata).toEqual({});
+  });
+
   it('takes null as absent and unknown names as nothing, unless strict', () => {
     const extra = { ...MAIL, CC: null, Sbuject: 'x', __proto__x: 1 };
     expect(read(extra).ok).toBe(true);

@@ -5,7 +5,7 @@
  * refused as well, because most headers may stand in a message only once (RFC 5322 §3.6).
  */
 
-import { isJsonObject } from '../../../lib/json-object.ts';
+import { isEmptyList, isJsonObject } from '../../../lib/json-object.ts';
 import { checkHeader, MAX_HEADER_NAME_OCTETS, MAX_HEADER_VALUE_OCTETS } from '../../../mail/header-rules.ts';
 import { pointerSegment } from '../body/problem-list.ts';
 import { hasControl, isLongerThan } from '../body/text-rules.ts';
@@ -60,6 +60,7 @@ const GIVEN_AS: ReadonlyMap<string, string> = new Map([
 /** Names and values in the order given; numbers and booleans as text, null left out. */
 export function readHeaders(value: unknown, { limits, problems }: Reading): (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
+  if (isEmptyList(value)) return headers;
   if (!isJsonObject(value)) {
     problems.add(
       'wrong-type',

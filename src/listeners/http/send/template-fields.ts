@@ -4,7 +4,7 @@
  * reading a request waits for nothing; `namedTemplate` says which one to look up.
  */
 
-import { isJsonObject, type JsonObject } from '../../../lib/json-object.ts';
+import { isEmptyList, isJsonObject, type JsonObject } from '../../../lib/json-object.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import { isAtOrBelow } from '../../../mail/address-text.ts';
 import type { TemplateLimits } from '../../../pipeline/compose/template/limits.ts';
@@ -65,7 +65,8 @@ export function applyTemplate(
 ): readonly string[] {
   const id = fields.get('TemplateID');
   const version = fields.get('TemplateVersion');
-  const variables = fields.get('Variables');
+  const given = fields.get('Variables');
+  const variables = isEmptyList(given) ? undefined : given;
   const strict = fields.get('StrictVariables');
   const isStrict = strict === true;
   if (strict !== undefined && typeof strict !== 'boolean') {
