@@ -383,7 +383,7 @@ describe('the X-Postrider- fields', () => {
     ['List-Unsubscribe: perhaps', /true or false/],
     ['Priority: urgent', /critical, normal or bulk/],
     ['Sandbox: maybe', /Sandbox/],
-    ['Metadata: {"a":1}', /text of at most/],
+    ['Metadata: {"a":1}', /string of at most/],
     ['Metadata: nonsense', /not JSON/],
     ['Tag:', /1 to 128/],
     ['Idempotency-Key: a b', /visible ASCII/],
