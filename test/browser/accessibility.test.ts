@@ -161,6 +161,17 @@ describe.skipIf(!hasBrowser)('every place', () => {
     expect(place).not.toBe(otherPlace);
   });
 
+  it('shows dots in colours of the reader too: what is unread, and how each step went', async () => {
+    const { page } = await openPage(browser, { forcedColors: 'active' });
+    const unseen = `[...document.querySelectorAll('.size-2.rounded-full')]
+      .map((dot) => getComputedStyle(dot).backgroundColor === getComputedStyle(document.body).backgroundColor)`;
+    for (const path of ['/inbox', paths.find((one) => one.startsWith('/messages/'))]) {
+      await page.goto(`${demo.server.localUrl}${path}`);
+      await expect.poll(() => page.evaluate(unseen), { message: `${path}` }).toContain(false);
+      expect(await page.evaluate(unseen), path).not.toContain(true);
+    }
+  });
+
   it('is printed to its end, in dark letters', async () => {
     const { page } = await openPage(browser, { colorScheme: 'dark' });
     for (const path of [

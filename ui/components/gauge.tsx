@@ -43,7 +43,7 @@ export function Gauge({
         aria-valuemin={0}
         aria-valuemax={limit}
         aria-valuenow={Math.min(value, limit)}
-        className="relative h-2 overflow-hidden rounded-full bg-line"
+        className="relative h-2 overflow-hidden rounded-full bg-line forced-color-adjust-none"
       >
         <div className={`h-full ${FILLS[tone]}`} style={{ width: `${share * 100}%` }} />
         {mark !== undefined && limit > 0 && (

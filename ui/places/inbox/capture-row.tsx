@@ -34,7 +34,7 @@ export const CaptureRow = memo(function CaptureRow(props: {
           className={`peer size-4 accent-accent-fill ${isSelecting ? '' : 'opacity-0 group-hover:opacity-100 focus-visible:opacity-100'} col-start-1 row-start-1`}
         />
         {unread && !isSelecting && (
-          <span className="col-start-1 row-start-1 size-2 rounded-full bg-accent group-hover:opacity-0 peer-focus-visible:opacity-0" />
+          <span className="col-start-1 row-start-1 size-2 rounded-full bg-accent forced-color-adjust-none group-hover:opacity-0 peer-focus-visible:opacity-0" />
         )}
       </label>
       <Link

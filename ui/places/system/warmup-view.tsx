@@ -64,7 +64,7 @@ function Provider({ row }: { row: Warmup }) {
       <bdi className="w-40 min-w-0 truncate" title={provider}>
         {provider}
       </bdi>
-      <span aria-hidden className="h-2 min-w-32 flex-1 rounded-full bg-line">
+      <span aria-hidden className="h-2 min-w-32 flex-1 rounded-full bg-line forced-color-adjust-none">
         {Budget !== null && (
           <span
             className={`block h-full rounded-full ${look}`}

@@ -43,7 +43,10 @@ function Entry({
   const dot = Event !== 'delivered' ? DOTS[LogLevel] : entry.Route === 'sandbox' ? 'bg-kept' : 'bg-good';
   return (
     <li className="relative grid gap-0.5 pb-3 pl-4 last:pb-0">
-      <span className={`absolute top-1.5 -left-[4.5px] size-2 rounded-full ${dot}`} aria-hidden />
+      <span
+        className={`absolute top-1.5 -left-[4.5px] size-2 rounded-full forced-color-adjust-none ${dot}`}
+        aria-hidden
+      />
       <div className="flex flex-wrap items-baseline gap-x-2">
         <span className="font-semibold">{entryTitle(entry)}</span>
         <Instant at={At} className="text-soft text-xs" />
