@@ -21,8 +21,8 @@ const parts = [
 /** Minutes of processor time each: `npm run test:long`. */
 export const long = [
   'test/chaos/**/*.test.ts',
-  'test/growth/expressions.test.ts',
-  'test/scenarios/{debian,installed}-package.test.ts',
+  'test/growth/{expressions,readers}.test.ts',
+  'test/scenarios/{crowding,debian-package,installed-package}.test.ts',
   'test/simulation/{capacity,engine,nodes-worlds,real-server,webhooks-worlds,worlds-*}.test.ts',
 ];
 /** Many tests wait for sockets and processes: one more than there are cores; more than four gain little. */
