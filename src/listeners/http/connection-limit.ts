@@ -38,7 +38,7 @@ const SMALL_CHUNK_BYTES = 64;
 const SMALL_CHUNKS = 1_000;
 const RESTS_ENDED_PER_SECOND = 10;
 
-/** What is read, at most, behind the last answer of a connection (`endsAfter`). */
+/** A larger body is not read behind the last answer of its connection (`endsAfter`), and none for longer. */
 const LEFT_BYTES = 64 * 1024 * 1024;
 const LEFT_MS = 30_000;
 
@@ -63,7 +63,8 @@ export interface ConnectionLimit {
   /**
    * The answer to this request of HTTP/1.1 is the last of its connection. What the client still sends of the body is read and
    * dropped before it closes: closed with octets unread it would be reset, and the client could lose the answer (RFC 9112
-   * §9.6). A client that reads only after it has sent all would be told of a broken pipe.
+   * §9.6). A client that reads only after it has sent all would be told of a broken pipe. Chunks are not read: tiny ones cost
+   * much, and Node passes over all of them in one go.
    */
   endsAfter(request: IncomingMessage): void;
   /** A request of `socket` is being answered until `answer` closes, from when it `isWhole`. */
@@ -172,14 +173,14 @@ export function createConnectionLimit(
     endsAfter(request) {
       const { socket } = request;
       const connection = open.get(carriers.get(socket) ?? socket);
-      if (connection === undefined || connection.isEnding) return;
+      const isBounded = Number(request.headers['content-length']) <= LEFT_BYTES;
+      if (connection === undefined || connection.isEnding || !isBounded) return;
       connection.isEnding = true;
       const close = socket.destroySoon.bind(socket);
       // Node calls it when the answer has been sent.
       socket.destroySoon = () => {
         if (request.readableEnded || request.destroyed) return close();
         socket.end();
-        let left = LEFT_BYTES;
         const timer = clock.setTimer(LEFT_MS, close);
         const end = (): void => {
           timer.cancel();
@@ -187,10 +188,6 @@ export function createConnectionLimit(
         };
         request.once('end', end);
         socket.once('close', end);
-        request.on('data', (chunk: Buffer) => {
-          left -= chunk.length;
-          if (left < 0) end();
-        });
       };
     },
     answers,

@@ -286,6 +286,13 @@ describe('connections', () => {
     expect(rests).toBeGreaterThan(2);
     const left = await exchange(at.port, `GET / HTTP/1.1\r\n${head}\r\n1\r\nx\r\n`);
     expect(left).toMatch(/^HTTP\/1\.1 200[\s\S]*connection: close/i);
+    // Nor is it read behind the answer, where nothing would make it rest.
+    const refused = connect({ port: at.port, host: '127.0.0.1', allowHalfOpen: true });
+    const closed = new Promise((resolve) => refused.once('close', resolve));
+    refused.on('error', () => {});
+    refused.write(`POST /nothing HTTP/1.1\r\n${head}\r\n`);
+    refused.once('data', () => refused.write(chunks.repeat(3)));
+    await closed;
     await at.close();
   });
 

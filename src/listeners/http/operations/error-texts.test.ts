@@ -70,6 +70,11 @@ describe('a refusal names the fix', () => {
       { ...MAIL, To: 'Ada <a@example.net>, b@example.net' },
       'like [{"name": "Ada", "email": "a@example.net"}, {"email": "b@example.net"}]',
     ],
+    [
+      'a recipient with a comma in the name',
+      { ...MAIL, To: '"Doe, Jane" <j@example.net>' },
+      'like [{"name": "Doe, Jane", "email": "j@example.net"}]',
+    ],
     ['keeping content by a text', { ...MAIL, KeepContent: 'no' }, 'KeepContent must be true or false'],
     ['tags with values', { ...MAIL, Tags: [{ name: 'a', value: 'b' }] }, 'goes into Metadata'],
     ['headers in a list', { ...MAIL, Headers: [{ Name: 'X-A', Value: 'b' }] }, 'like {"X-Order": "1001"}'],

@@ -200,15 +200,20 @@ function readAddress(
 /** How addresses that were given as a text are written; one, or those of a list. */
 function objectFor(value: unknown, inList = false): string {
   if (typeof value !== 'string' || value.length > MAX_SHOWN_CHARS) return '';
-  const objects = (inList ? value.split(',') : [value]).map((text) => {
-    const split = splitMailbox(text);
-    const email = split?.email ?? text;
-    if (!parseAddress(email).ok) return null;
-    const name = split === null || split.name === '' ? '' : `"name": ${JSON.stringify(split.name)}, `;
-    return `{${name}"email": ${JSON.stringify(email.trim())}}`;
-  });
+  // A comma may be part of a name.
+  const one = written(value);
+  const objects = one === null && inList ? value.split(',').map(written) : [one];
   if (objects.includes(null)) return '';
   return `, like ${inList ? `[${objects.join(', ')}]` : objects[0]}`;
+}
+
+/** An address, or `Name <address>`, as an object; null if it is neither. */
+function written(text: string): string | null {
+  const split = splitMailbox(text);
+  const email = split?.email ?? text;
+  if (!parseAddress(email).ok) return null;
+  const name = split === null || split.name === '' ? '' : `"name": ${JSON.stringify(split.name)}, `;
+  return `{${name}"email": ${JSON.stringify(email.trim())}}`;
 }
 
 /** `App <a@x.example>` is two members. */

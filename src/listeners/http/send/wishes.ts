@@ -44,7 +44,7 @@ export function readPriority(value: unknown, { problems }: Reading): Lane {
 
 export function readKeepContent(value: unknown, { problems }: Reading): boolean {
   if (typeof value !== 'boolean')
-    problems.add('wrong-type', '/KeepContent', 'KeepContent must be true or false');
+    problems.add('invalid-parameter', '/KeepContent', 'KeepContent must be true or false');
   return value === true;
 }
 
