@@ -58,7 +58,7 @@ const REPUTATION_PAUSE_MS = 60_000;
 const AT_ONCE_MS = 1_000;
 const MESSAGES_LEARNED_MS = 24 * 3_600_000;
 /** A whole mail address including its domain, in any form. */
-const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
+const ADDRESS = /(?<![^\s<>"(),;:])[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
 
 export function createPathFailures(
   parts: PathParts & { connecting: Pick<Connecting, 'pause'> },

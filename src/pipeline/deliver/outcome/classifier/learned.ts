@@ -27,7 +27,7 @@ const STEM = 6;
 
 const CODES = /^(\d)(\d\d)(?: \d\.(\d{1,3})\.(\d{1,3}))?/;
 const LINKS = /https?:\/\/\S{1,300}/g;
-const ADDRESSES = /\S{0,200}@\S{0,200}/g;
+const ADDRESSES = /(?<!\S)\S{0,200}@\S{0,200}/g;
 const IPV4 = /\[?\b\d{1,3}(?:\.\d{1,3}){3}\b\]?/g;
 const WORDS = /\p{L}+/gu;
 

@@ -49,7 +49,7 @@ const UNSPACED_WORDS = new RegExp(
  * read more, or which server the recipient is on, are ignored.
  */
 const SAYS_NOTHING =
-  /\S{0,200}@\S{0,200}|https?:\/\/\S{1,300}|\brecipient address(?:es)? rejected(?::|\.?$)|\b(?:for|about) (?:further |more )?(?:details|information|explanation)\b[^.;]{0,80}|\babout this error message\b/g;
+  /(?<!\S)\S{0,200}@\S{0,200}|https?:\/\/\S{1,300}|\brecipient address(?:es)? rejected(?::|\.?$)|\b(?:for|about) (?:further |more )?(?:details|information|explanation)\b[^.;]{0,80}|\babout this error message\b/g;
 /** On this server, in this domain. */
 export const HERE = new RegExp(
   [

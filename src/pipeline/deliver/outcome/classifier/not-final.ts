@@ -7,7 +7,7 @@ import { withoutHosts } from './host-names.ts';
 
 /** Addresses, links and names of mailboxes say nothing by the words in them: `busy@example.net`, `user "busy"`. */
 const NAMES =
-  /\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|(?<!\S)(?:"[^\s"]{1,64}"|'[^\s']{1,64}'|<[^\s<>]{1,64}>)(?=[\s:;,.]|$)|(?<=\b(?:unknown|no such) (?:user|recipient|mailbox|address): )[^\s:;,]{1,64}(?=$|[.;,:])/g;
+  /(?<!\S)\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|(?<!\S)(?:"[^\s"]{1,64}"|'[^\s']{1,64}'|<[^\s<>]{1,64}>)(?=[\s:;,.]|$)|(?<=\b(?:unknown|no such) (?:user|recipient|mailbox|address): )[^\s:;,]{1,64}(?=$|[.;,:])/g;
 
 /** "Check the address and try again" corrects the address, and asks for no patience. */
 const CORRECTING =

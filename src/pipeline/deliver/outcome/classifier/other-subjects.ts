@@ -10,7 +10,7 @@ import { RECIPIENT_WORDS } from './recipient-words.ts';
 
 /** Names that are no words: addresses, links, and Postfix's names of tables. */
 const NAMES =
-  /\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|relay=\[\S{1,60}|(?:relay |local |virtual )?(?:recipient|mailbox|alias|user|domain) table|(?:recipients?|badrcptto|allowed recipients) list|list of allowed recipients|(?:valid_?rcptto|(?:my|our|the) local) list|\bhi \[\d{1,3}(?:\.\d{1,3}){3}\]|(?:known|listed|be|not) on file\b|undeliverable address: host \S{1,200} said:|or you do not have authori[sz]ation/g;
+  /(?<!\S)\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|relay=\[\S{1,60}|(?:relay |local |virtual )?(?:recipient|mailbox|alias|user|domain) table|(?:recipients?|badrcptto|allowed recipients) list|list of allowed recipients|(?:valid_?rcptto|(?:my|our|the) local) list|\bhi \[\d{1,3}(?:\.\d{1,3}){3}\]|(?:known|listed|be|not) on file\b|undeliverable address: host \S{1,200} said:|or you do not have authori[sz]ation/g;
 
 /** Phrases about the recipient's own mail server: `user unknown on this server`. */
 const PLACES =
